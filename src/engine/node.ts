@@ -91,3 +91,11 @@ export interface NodeVlan {
   readonly addresses: readonly string[];
   readonly mtu?: number;
 }
+
+/** The link between the nodes of a cluster: the private network, if there is one, else the first card. */
+export const clusterLinkOf = ({ links }: Pick<NodeHardware, 'links'>): NodeLink | undefined =>
+  links.find(({ vlan }) => vlan !== undefined) ?? links[0];
+
+/** The addresses of a link itself, without its VLAN. With DHCP, the reserved one comes first. */
+export const linkAddressesOf = ({ addresses, reserved }: NodeLink): readonly string[] =>
+  reserved === undefined ? addresses : [reserved, ...addresses];

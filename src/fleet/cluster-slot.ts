@@ -1,3 +1,4 @@
+import { whenAborted } from '../lib/deadline.ts';
 import { backoffSeconds } from '../lib/resilience/backoff.ts';
 import type { ClusterEntry, FleetCluster } from './fleet-cluster.ts';
 import type { ClusterChangeReason, ClusterState } from './journal.ts';
@@ -137,9 +138,3 @@ class ConsumerError extends Error {
     super('A consumer did not take the cluster.', { cause });
   }
 }
-
-const whenAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

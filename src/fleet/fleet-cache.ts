@@ -34,8 +34,9 @@ export class FleetCache<T extends KubeObject> {
   addIndex(name: string, index: IndexFunction<T>): void {
     if (this.#indexes.has(name))
       throw new TypeError(`The cache of ${this.type.plural} has an index "${name}" already.`);
-    this.#indexes.set(name, index);
-    for (const reflector of this.#reflectors.values()) reflector.addIndex(name, tolerant(index));
+    const safe = tolerant(index);
+    this.#indexes.set(name, safe);
+    for (const reflector of this.#reflectors.values()) reflector.addIndex(name, safe);
   }
 
   /** Throws {@link ClusterNotFoundError} for a cluster that has left. */
@@ -56,7 +57,7 @@ export class FleetCache<T extends KubeObject> {
     const reflector = new Reflector(cluster.client, this.type, {
       ...this.#options,
       ...{ name: `${this.type.plural} of ${cluster.name || 'the host cluster'}`, clock, log },
-      indexes: Object.fromEntries([...this.#indexes].map(([name, index]) => [name, tolerant(index)])),
+      indexes: Object.fromEntries(this.#indexes),
     });
     reflector.onChange((change) => {
       for (const listener of this.#listeners) listener(cluster, change);

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { waitOrAbort } from '../lib/deadline.ts';
+import { waitAtMost } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
 import { ConcurrencyLimit } from '../lib/resilience/concurrency-limit.ts';
 import { ClusterSlot, type SlotEnvironment } from './cluster-slot.ts';
@@ -120,9 +120,7 @@ export class Fleet {
     for (const slot of slots) slot.remove('shutdown');
     const late = new Set(slots);
     const all = Promise.all(slots.map((slot) => slot.ended.then(() => late.delete(slot))));
-    const timer = new AbortController();
-    await Promise.race([all, this.#options.clock.sleep(seconds * 1000, timer.signal).catch(() => {})]);
-    timer.abort();
+    await waitAtMost(seconds, all, this.#options);
     return [...late].map(({ name }) => name);
   }
 
@@ -143,22 +141,14 @@ export class Fleet {
     const began = clock.monotonic();
     const cluster = new FleetCluster(name, entry, openClient);
     const opened = caches.map((cache) => cache.open(cluster, { clock, log }));
-    const timer = new AbortController();
-    const late = clock.sleep(syncSeconds * 1000, timer.signal).then(
-      () => {
-        const error = opened.map(({ health }) => health.lastError).find((text) => text !== undefined);
-        throw new Error(`Its caches were not filled within ${syncSeconds} s${error === undefined ? '' : `: ${error}`}`);
-      },
-      () => {},
-    );
+    const synced = Promise.all(opened.map((cache) => cache.synced));
     try {
-      const synced = Promise.all(opened.map((cache) => cache.synced)).then(() => {});
-      await waitOrAbort(Promise.race([synced, late]), signal);
+      const isSynced = await waitAtMost(syncSeconds, synced, { clock, signal });
+      signal.throwIfAborted();
+      if (!isSynced) throw syncTimeoutError(syncSeconds, opened);
     } catch (error) {
       await cluster.end('start-failed');
       throw error;
-    } finally {
-      timer.abort();
     }
     observer?.synced((clock.monotonic() - began) / 1000);
     return cluster;
@@ -177,4 +167,9 @@ export class Fleet {
     if (error === undefined) log.info(fields, `cluster is ${state}`);
     else log.warn(fields, `cluster is ${state}`);
   }
+}
+
+function syncTimeoutError(seconds: number, caches: readonly ReturnType<OpenableCache['open']>[]): Error {
+  const error = caches.map(({ health }) => health.lastError).find((text) => text !== undefined);
+  return new Error(`Its caches were not filled within ${seconds} s${error === undefined ? '' : `: ${error}`}`);
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { createLinkedController, withDeadline } from '../lib/deadline.ts';
+import { createLinkedController, waitAtMost, withDeadline } from '../lib/deadline.ts';
 import { hashNames, shortenName } from '../lib/hash.ts';
 import type { Log } from '../lib/log.ts';
 import { LruMap } from '../lib/lru-map.ts';
@@ -137,10 +137,7 @@ export class EventRecorder {
   /** Shuts down: writes the pending Events within `seconds`, and no Event afterwards. */
   async close(seconds = 5): Promise<void> {
     this.#flushSoon.abort();
-    const delay = new AbortController();
-    const late = this.#options.clock.sleep(seconds * 1000, delay.signal).catch(() => {});
-    await Promise.race([this.flush(), late]);
-    delay.abort();
+    await waitAtMost(seconds, this.flush(), { clock: this.#options.clock });
     this.#abort.abort(new DOMException('the recorder was closed', 'AbortError'));
     await this.flush();
   }

@@ -1,11 +1,14 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import {
   addExpiryCheck,
   assertActive,
   createLinkedController,
   deadlineSignal,
   isDeadlineError,
+  waitAtMost,
+  whenAborted,
   withDeadline,
 } from './deadline.ts';
 
@@ -88,5 +91,30 @@ describe('a signal with an expiry check', () => {
     assertActive(new AbortController().signal);
     const ended = AbortSignal.abort(new Error('ended'));
     expect(() => assertActive(ended)).toThrow('ended');
+  });
+});
+
+describe('work that is waited for', () => {
+  it('has ended, is late, or is not waited for any more; no timer is left', async () => {
+    const clock = new ManualClock();
+    expect(await waitAtMost(5, Promise.resolve('x'), { clock })).toBe(true);
+    const late = waitAtMost(5, new Promise(() => {}), { clock });
+    await clock.advance(5000);
+    expect(await late).toBe(false);
+    const end = new AbortController();
+    const given = waitAtMost(5, new Promise(() => {}), { clock, signal: end.signal });
+    end.abort();
+    expect(await given).toBe(false);
+    await expect(waitAtMost(5, Promise.reject(new Error('broken')), { clock })).rejects.toThrow('broken');
+    await clock.settle();
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('may be the end of a signal', async () => {
+    const end = new AbortController();
+    const ended = whenAborted(end.signal);
+    end.abort();
+    await ended;
+    await whenAborted(end.signal);
   });
 });

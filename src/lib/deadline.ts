@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { Clock } from './clock.ts';
 
 /**
  * A signal that ends with `parent`, or after `seconds`, whichever comes first. Every call to an external system runs
@@ -120,5 +121,33 @@ export async function waitOrAbort<T>(work: Promise<T>, signal: AbortSignal): Pro
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Resolves when the signal aborts. */
+export const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/**
+ * Waits for work that goes on afterwards, for these seconds at most and until the signal aborts. Returns whether it has
+ * ended. Throws its error.
+ */
+export async function waitAtMost(
+  seconds: number,
+  work: Promise<unknown>,
+  {
+    clock,
+    signal = new AbortController().signal,
+  }: { readonly clock: Pick<Clock, 'sleep'>; readonly signal?: AbortSignal },
+): Promise<boolean> {
+  const timer = createLinkedController(signal);
+  const isLate = (): boolean => false;
+  try {
+    return await Promise.race([work.then(() => true), clock.sleep(seconds * 1000, timer.signal).then(isLate, isLate)]);
+  } finally {
+    timer.abort();
   }
 }

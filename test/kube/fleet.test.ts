@@ -13,9 +13,7 @@ import { noLog } from '../../src/lib/log.ts';
 import { SecretString } from '../../src/lib/secret-string.ts';
 import { countPods } from '../examples/count-pods.ts';
 import { eventually } from '../support/eventually.ts';
-import { CallInterceptor } from '../world/faults/call-interceptor.ts';
-import { createKubeAuthority, newTokenKey } from '../world/kube/auth/certificates.ts';
-import { createKubeStore, startKubeServer } from '../world/kube/server.ts';
+import { startSimulatedServer } from './support/simulated-server.ts';
 
 interface Pod extends KubeObject {
   readonly spec?: object;
@@ -31,18 +29,9 @@ const label = { 'sigs.k8s.io/multicluster-runtime-kubeconfig': 'true' };
 
 /** A cluster with an API server of its own, and two administrators. */
 async function startCluster() {
-  const authority = await createKubeAuthority();
-  const switchboard = new CallInterceptor();
-  const admin = { user: 'admin', groups: ['system:masters'] };
-  const server = await startKubeServer({
-    ...{ host: '127.0.0.1', port: 0, store: createKubeStore(), switchboard },
-    serving: await authority.issueServer(['127.0.0.1']),
-    clientCa: authority.cert,
-    serviceAccount: { privateKey: newTokenKey(), issuer: 'https://kubernetes.default.svc' },
-    tokens: { first: admin, second: admin },
-  });
-  const { url } = server;
-  const ca = authority.cert;
+  const server = await startSimulatedServer(['first', 'second']);
+  const { url, switchboard } = server;
+  const ca = server.authority.cert;
   const connection = createApiServerConnection({ server: url, ca, token: new SecretString('first') });
   const client = new KubeClient(new Transport(connection), { fieldManager: 'test', deadlineSeconds: 10 });
   const kubeconfig = (token = 'first', user: object = { token }): string =>

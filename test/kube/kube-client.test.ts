@@ -22,8 +22,8 @@ import * as lib from '../../src/lib/secret-string.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
 import { waitForCondition } from '../support/harness/scripted-http-server.ts';
 import { CallInterceptor } from '../world/faults/call-interceptor.ts';
-import { createKubeAuthority, newTokenKey } from '../world/kube/auth/certificates.ts';
-import { createKubeStore, startKubeServer } from '../world/kube/server.ts';
+import { createKubeStore } from '../world/kube/server.ts';
+import { startSimulatedServer } from './support/simulated-server.ts';
 
 interface ServerUnderTest {
   readonly admin: ApiServerConnection;
@@ -38,17 +38,7 @@ const switchboard = new CallInterceptor();
 const store = createKubeStore();
 
 async function startSimulated(): Promise<ServerUnderTest> {
-  const authority = await createKubeAuthority();
-  const server = await startKubeServer({
-    host: '127.0.0.1',
-    port: 0,
-    store,
-    switchboard,
-    serving: await authority.issueServer(['127.0.0.1']),
-    clientCa: authority.cert,
-    serviceAccount: { privateKey: newTokenKey(), issuer: 'https://kubernetes.default.svc' },
-    tokens: { 'admin-token': { user: 'admin', groups: ['system:masters'] } },
-  });
+  const { authority, ...server } = await startSimulatedServer(['admin-token'], { store, switchboard });
   const common = { server: server.url, ca: authority.cert };
   return {
     admin: createApiServerConnection({ ...common, token: new lib.SecretString('admin-token') }),
@@ -57,7 +47,7 @@ async function startSimulated(): Promise<ServerUnderTest> {
       return createApiServerConnection({ ...common, cert, key: new lib.SecretString(key) });
     },
     with: (token) => createApiServerConnection({ ...common, token }),
-    close: () => server.close(),
+    close: server.close,
   };
 }
 

@@ -9,9 +9,7 @@ import { SecretString } from '../../src/lib/secret-string.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
 import { KubeNode } from '../support/fixtures/kube-node.ts';
 import { waitForCondition } from '../support/harness/scripted-http-server.ts';
-import { CallInterceptor } from '../world/faults/call-interceptor.ts';
-import { createKubeAuthority, newTokenKey } from '../world/kube/auth/certificates.ts';
-import { createKubeStore, startKubeServer } from '../world/kube/server.ts';
+import { startSimulatedServer } from './support/simulated-server.ts';
 
 interface ServerUnderTest {
   readonly url: string;
@@ -21,15 +19,8 @@ interface ServerUnderTest {
 }
 
 async function startSimulated(): Promise<ServerUnderTest> {
-  const authority = await createKubeAuthority();
-  const server = await startKubeServer({
-    ...{ host: '127.0.0.1', port: 0, store: createKubeStore(), switchboard: new CallInterceptor() },
-    serving: await authority.issueServer(['127.0.0.1']),
-    clientCa: authority.cert,
-    serviceAccount: { privateKey: newTokenKey(), issuer: 'https://kubernetes.default.svc' },
-    tokens: { admin: { user: 'admin', groups: ['system:masters'] } },
-  });
-  return { url: server.url, ca: authority.cert, token: 'admin', close: () => server.close() };
+  const server = await startSimulatedServer(['admin']);
+  return { url: server.url, ca: server.authority.cert, token: 'admin', close: server.close };
 }
 
 const startReal = async (): Promise<ServerUnderTest> => {

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { celValidation, listMapBy, listSet } from './spec-fields.ts';
 
-/** Nodes fetch from it, so it has no login: whoever reads the ProviderConfig would have it. */
+const createdOnce =
+  'Control planes create missing objects; existing objects are only changed by the next upgrade of Kubernetes.';
+
+/** Without user name and password, which everyone who can read the ProviderConfig could use. */
 const manifestUrlSchema = z
   .string()
   .regex(/^https?:\/\/[^\s@]+$/)
@@ -28,9 +31,7 @@ export const CniSchema = z
       .max(8)
       .default([])
       .meta(listSet)
-      .describe(
-        'With name Custom: URLs of manifests. Control planes create the objects that are missing; those that exist are changed by the next upgrade of Kubernetes only. Default: none.',
-      ),
+      .describe(`With name Custom: URLs of manifests. ${createdOnce} Default: none.`),
   })
   .prefault({})
   .meta({
@@ -72,9 +73,6 @@ export const KubeSpanSchema = z
 /** Characters of one manifest, and of all. They are a part of the configuration of each control plane. */
 const inlineLimits = { manifests: 16, characters: 131_072 } as const;
 
-const createdOnce =
-  'Control planes create the objects that are missing; those that exist are changed by the next upgrade of Kubernetes only.';
-
 export const extraManifestsSchema = z
   .array(manifestUrlSchema)
   .max(32)
@@ -95,7 +93,7 @@ export const inlineManifestsSchema = z
         .min(1)
         .max(inlineLimits.characters)
         .describe(
-          'YAML documents, each an object of Kubernetes. No secrets: whoever reads the ProviderConfig reads them.',
+          'YAML documents, each with a Kubernetes object. Must not contain secrets: everyone who can read the ProviderConfig can read them.',
         ),
     }),
   )

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listMapBy, listSet } from './spec-fields.ts';
 
-/** A URL without a login: whoever reads the ProviderConfig would have it. */
+/** Without user name and password, which everyone who can read the ProviderConfig could use. */
 const plainUrlSchema = z
   .string()
   .regex(/^https?:\/\/[^\s@]+$/)

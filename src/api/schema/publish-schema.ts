@@ -24,7 +24,7 @@ const labelsSchema = z
     message: `more than ${maxPublishedLabels} labels`,
   })
   .default({})
-  .describe('Labels of the published objects, besides those that the consumer asks for. Default: none.');
+  .describe('Additional labels of the published objects. Default: none.');
 
 /** What every form needs to know. */
 const formFields = (consumer: string) => ({

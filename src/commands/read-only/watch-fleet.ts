@@ -6,6 +6,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { Reflector } from '../../kube/reflector/reflector.ts';
 import type { KubeObject, ResourceType } from '../../kube/resource.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { whenAborted } from '../../lib/deadline.ts';
 import { noLog } from '../../lib/log.ts';
 import { ChangeSignal } from '../../status/server/change-signal.ts';
 import type { FleetLists } from '../../status/views/fleet-overview.ts';
@@ -56,7 +57,7 @@ export async function watchFleet(
   const all = Object.values(caches);
   const running = all.map((reflector) => reflector.start(within));
   try {
-    await Promise.race([Promise.all(all.map(({ synced }) => synced)), aborted(signal)]);
+    await Promise.race([Promise.all(all.map(({ synced }) => synced)), whenAborted(signal)]);
     while (!signal.aborted) {
       const seen = changes.version;
       const problem = all.find(({ health }) => health.failures > 0)?.health.lastError;
@@ -88,9 +89,3 @@ async function changeOrPause(
   await Promise.race([changes.after(seen, within), pause(clock, maxSeconds - minSeconds, within)]);
   over.abort();
 }
-
-const aborted = async (signal: AbortSignal): Promise<void> =>
-  await new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

@@ -5,6 +5,7 @@ import { Secret as KubeSecret } from '../../kube/core-types.ts';
 import { isAlreadyExists } from '../../kube/errors.ts';
 import { hashNames } from '../../lib/hash.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
+import { toBase64 } from '../../talos/secrets/pem.ts';
 import type { ApiServerEndpoint } from './kubeconfig.ts';
 import { NotManagedError } from './target-cluster/rejection-collector.ts';
 import type { SigningKeyIds } from './target-cluster/signing-key-cache.ts';
@@ -99,7 +100,7 @@ export function isAccessUsable(secret: KubeSecret | undefined, now: Date): boole
 
 /** Whether a Secret holds exactly this kubeconfig and no expiry. Keys of other writers do not matter. */
 export const containsOidcKubeconfig = (secret: KubeSecret | undefined, kubeconfig: SecretString): boolean =>
-  secret?.data?.[accessSecretKeys.kubeconfig] === encodeBase64(kubeconfig.reveal()) &&
+  secret?.data?.[accessSecretKeys.kubeconfig] === toBase64(kubeconfig.reveal()) &&
   [accessSecretKeys.created, accessSecretKeys.expires].every((key) => secret.data?.[key] === undefined);
 
 export const isSecretOwnedBy = (secret: KubeSecret, request: AccessRequest): boolean =>
@@ -182,7 +183,7 @@ function describeSecret(grant: AccessGrant): KubeSecret {
     },
     type: opaque,
     data: {
-      [accessSecretKeys.kubeconfig]: encodeBase64(grant.kubeconfig.reveal()),
+      [accessSecretKeys.kubeconfig]: toBase64(grant.kubeconfig.reveal()),
       ...describeLifetime(grant.lifetime),
     },
   };
@@ -203,12 +204,10 @@ const nullValues = (...keys: readonly string[]): Record<string, null> =>
 const describeLifetime = (lifetime: AccessGrant['lifetime']): Record<string, string> =>
   lifetime
     ? {
-        [accessSecretKeys.created]: encodeBase64(String(Math.floor(lifetime.created.getTime() / 1000))),
-        [accessSecretKeys.expires]: encodeBase64(String(Math.floor(lifetime.expires.getTime() / 1000))),
+        [accessSecretKeys.created]: toBase64(String(Math.floor(lifetime.created.getTime() / 1000))),
+        [accessSecretKeys.expires]: toBase64(String(Math.floor(lifetime.expires.getTime() / 1000))),
       }
     : {};
-
-const encodeBase64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
 /**
  * Deletes the Secret of a request, unless it belongs to another request or, with `provider` given, to another provider.

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import type { NamespacedRef } from '../../api/openmcp/types.ts';
 import { SecretString } from '../../lib/secret-string.ts';
 import type { KeyPair } from '../../talos/secrets/certificates.ts';
+import { toBase64 } from '../../talos/secrets/pem.ts';
 
 /** The address of an API server and the CA to verify it. */
 export interface ApiServerEndpoint {
@@ -116,4 +117,6 @@ export function renderOidcKubeconfig(
   );
 }
 
-const toBase64 = (text: string): string => Buffer.from(text).toString('base64');
+/** The Base64 of the certificates in a kubeconfig that this module has rendered. */
+export const readAuthorityOf = (kubeconfig: string): string | undefined =>
+  /^ *certificate-authority-data: (\S+)$/m.exec(kubeconfig)?.[1];

@@ -5,17 +5,16 @@ import type { ReconcileContext, ReconcileResult } from '../../kube/controller/co
 import { type ObjectKey, objectKeyOf } from '../../kube/resource.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
+import { findServedCluster } from '../cluster/cluster-responsibility.ts';
 import { clusterIdentityOf, findProviderConfig, findSecretsState, machinesOfCluster } from '../cluster/view.ts';
 import { type ClusterReport, clusterReports, writeClusterReport } from '../shared/cluster-report.ts';
-import { hasIgnoreOperation } from '../shared/objects.ts';
 import { requireClusterSecrets } from '../shared/secrets/cluster-secrets-state.ts';
 import { decodeSecretData } from '../shared/secrets/platform-credentials.ts';
 import { isBeingRestored } from '../shared/secrets/restore-record.ts';
 import type { Services } from '../shared/services.ts';
 import { checkBackup } from '../shared/spec/check-backup.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
-import { newestKnown, recordWrite } from '../shared/status-writes.ts';
+import { recordWrite } from '../shared/status-writes.ts';
 import { type BackupMemory, type BackupRecord, renderBackupRecord } from './backup-record.ts';
 import { type BackupDecision, decideBackup, findDueTime, spreadOf } from './decide-backup.ts';
 import { describeBackup, describeInvalidConfig } from './describe-backup.ts';
@@ -33,10 +32,8 @@ export async function reconcileBackup(
   key: ObjectKey,
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const cached = services.stores.clusters.get(key);
-  if (!cached) return {};
-  const cluster = newestKnown(services.kube, Cluster, cached);
-  if (!isOwnCluster(services, cluster) || cluster.metadata.deletionTimestamp || hasIgnoreOperation(cluster)) return {};
+  const cluster = findServedCluster(services, key);
+  if (!cluster || cluster.metadata.deletionTimestamp) return {};
   if (isBeingRestored(services, clusterIdentityOf(cluster))) return { requeueAfterSeconds: lookSeconds };
   const config = findProviderConfig(services, cluster);
   const parsed = config && parseSpec(config);

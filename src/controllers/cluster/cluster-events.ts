@@ -21,7 +21,7 @@ export function recordClusterEvents(
   now: NonNullable<Cluster['status']>,
   log: Log,
 ): void {
-  // Whoever deletes it knows that it goes.
+  // Its deletion was requested, so the loss of its conditions is expected.
   if (cluster.metadata.deletionTimestamp) return;
   const { conditions: before, phase } = cluster.status ?? {};
   // That it is ready is an Event with its endpoint.

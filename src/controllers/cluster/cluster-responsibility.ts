@@ -5,9 +5,12 @@ import {
   openmcpKeys,
   type ProviderInstance,
 } from '../../api/names.ts';
-import type { Cluster } from '../../api/openmcp/types.ts';
+import { Cluster } from '../../api/openmcp/types.ts';
+import type { ObjectKey } from '../../kube/resource.ts';
 import { isOwnProfile } from '../provider-config/cluster-profile.ts';
-import type { Stores } from '../shared/services.ts';
+import { hasIgnoreOperation } from '../shared/objects.ts';
+import type { Services, Stores } from '../shared/services.ts';
+import { newestKnown } from '../shared/status-writes.ts';
 
 type ProfileSource = ProviderInstance & {
   readonly stores: { readonly profiles: Pick<Stores['profiles'], 'get'> };
@@ -40,4 +43,11 @@ export function isOfOtherInstance(services: ProfileSource, { metadata, spec }: C
   const isOfOtherProvider =
     profile !== undefined && !spec.profile.startsWith(clusterProfileName(environment, provider, ''));
   return isOfOtherProvider || isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(services).cluster);
+}
+
+/** The newest known state of a Cluster of this provider, for a controller that reads it only. Undefined if it is to be left alone. */
+export function findServedCluster(services: Services, key: ObjectKey): Cluster | undefined {
+  const cached = services.stores.clusters.get(key);
+  const cluster = cached && newestKnown(services.kube, Cluster, cached);
+  return cluster && isOwnCluster(services, cluster) && !hasIgnoreOperation(cluster) ? cluster : undefined;
 }

@@ -1,17 +1,14 @@
 import { instanceFinalizers } from '../../api/names.ts';
-import { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
-import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
-import { hasIgnoreOperation } from '../shared/objects.ts';
-import { newestKnown } from '../shared/status-writes.ts';
+import { findServedCluster } from '../cluster/cluster-responsibility.ts';
 import type { FormServices } from './act-on-form.ts';
 import type { PublicationMemory } from './publication-record.ts';
 import { publishCluster } from './publish-cluster.ts';
 import { releasePublications } from './release-publications.ts';
 import { listSelectedPublications } from './selected-publications.ts';
 
-/** While it cannot be told what is to be published. A change wakes the controller before. */
+/** Retry interval while the ProviderConfig or a ClusterConfig cannot be read. A change of it triggers a reconcile before. */
 const unknownSeconds = 60;
 
 /** Publishes one Cluster for other controllers, renews what it has published, and withdraws it. */
@@ -21,10 +18,8 @@ export async function reconcilePublication(
   key: ObjectKey,
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const cached = services.stores.clusters.get(key);
-  if (!cached) return {};
-  const cluster = newestKnown(services.kube, Cluster, cached);
-  if (!isOwnCluster(services, cluster) || hasIgnoreOperation(cluster)) return {};
+  const cluster = findServedCluster(services, key);
+  if (!cluster) return {};
   const { publication, cluster: ownFinalizer } = instanceFinalizers(services);
   const { finalizers = [], deletionTimestamp } = cluster.metadata;
   const others = finalizers.filter((name) => name !== publication && name !== ownFinalizer);

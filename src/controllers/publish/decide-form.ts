@@ -12,6 +12,11 @@ export interface PublicationProblem {
   readonly message: string;
 }
 
+export const notStableYet: PublicationProblem = {
+  reason: 'PublishPending',
+  message: 'The Cluster is published once it has been ready for ten seconds.',
+};
+
 /**
  * The input of {@link decideForm}: what the caches say of one form of a Cluster, and what this reconcile has found out or
  * done, because it costs calls.
@@ -70,14 +75,7 @@ export function decideForm(view: FormView, now: Date): FormDecision {
     const { reason, message = '' } = target.waiting;
     return settle({ kind: 'waiting', problem: { reason, message } });
   }
-  if (!view.wasPublished && !view.isStable)
-    return settle({
-      kind: 'waiting',
-      problem: {
-        reason: 'PublishPending',
-        message: 'The Cluster is published once it has been ready for ten seconds.',
-      },
-    });
+  if (!view.wasPublished && !view.isStable) return settle({ kind: 'waiting', problem: notStableYet });
   return decideSecret(view, target) ?? decideContent(view, target, now);
 }
 

@@ -1,7 +1,6 @@
 import { fleetName, instanceFinalizers } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
-import { explainFailure } from '../access-request/explain-failure.ts';
 import { assessTargetCluster } from '../access-request/find-target-cluster.ts';
 import { secondsUntilResync } from '../access-request/resync-interval.ts';
 import { clusterIdentityOf } from '../cluster/identity.ts';
@@ -9,7 +8,7 @@ import { clusterReports, writeClusterReport } from '../shared/cluster-report.ts'
 import { ensureFinalizer, removeFinalizer } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
 import { actOnForm, type FormServices } from './act-on-form.ts';
-import { decideForm, type FormView, type PublicationProblem } from './decide-form.ts';
+import { decideForm, type FormView, notStableYet, type PublicationProblem } from './decide-form.ts';
 import { describePublication, type FormOutcome, isPublished } from './describe-publication.ts';
 import { leaveCluster } from './leave-cluster.ts';
 import { isSamePlace, type Publication, publishedSecretName } from './publication.ts';
@@ -73,12 +72,8 @@ async function awaitReadiness(
   seconds: number,
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const problem = {
-    reason: 'PublishPending',
-    message: 'The Cluster is published once it has been ready for ten seconds.',
-  } as const;
   const outcomes = publications.map((publication): FormOutcome => {
-    return { publication, result: { kind: 'waiting', problem }, wasPublished: false };
+    return { publication, result: { kind: 'waiting', problem: notStableYet }, wasPublished: false };
   });
   const condition = describePublication(clusterIdentityOf(cluster), outcomes, undefined);
   await report(services, memory, cluster, { record: { forms: [] }, condition }, context);
@@ -138,15 +133,7 @@ async function leaveForm(
     const { reason, message = '' } = target.waiting;
     return { reason, message: `The account of ${entry.form} is still in the cluster: ${message}` };
   }
-  try {
-    await leaveCluster(services, entry.form, target, signal);
-    return undefined;
-  } catch (error) {
-    signal.throwIfAborted();
-    const failure = explainFailure(error);
-    if (!failure) throw error;
-    return failure;
-  }
+  return await leaveCluster(services, entry.form, target, signal);
 }
 
 interface FormTask {

@@ -6,8 +6,9 @@ import type { KubeObject } from '../../kube/resource.ts';
 import { shortHash } from '../../lib/hash.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
 import { formatTime } from '../../lib/text.ts';
+import { toBase64 } from '../../talos/secrets/pem.ts';
 import { findTokenRenewalDueAt, fingerprintInputs, type KubeconfigInputs } from '../access-request/access-secret.ts';
-import { renderTokenKubeconfig } from '../access-request/kubeconfig.ts';
+import { readAuthorityOf, renderTokenKubeconfig } from '../access-request/kubeconfig.ts';
 import { type SigningKeyIds, signingKeyIdOf } from '../access-request/target-cluster/signing-key-cache.ts';
 import { type Publication, type PublicationForm, publishedSecretName } from './publication.ts';
 
@@ -94,12 +95,12 @@ function renderData(
   { server }: KubeconfigInputs,
   token: SecretString,
 ): Record<string, string> {
-  if (form !== 'argoCD') return { kubeconfig: encodeBase64(renderTokenKubeconfig(server, provider, token).reveal()) };
-  const config = { bearerToken: token.reveal(), tlsClientConfig: { caData: encodeBase64(server.ca) } };
+  if (form !== 'argoCD') return { kubeconfig: toBase64(renderTokenKubeconfig(server, provider, token).reveal()) };
+  const config = { bearerToken: token.reveal(), tlsClientConfig: { caData: toBase64(server.ca) } };
   return {
-    name: encodeBase64(fleetName(cluster)),
-    server: encodeBase64(server.url),
-    config: encodeBase64(JSON.stringify(config)),
+    name: toBase64(fleetName(cluster)),
+    server: toBase64(server.url),
+    config: toBase64(JSON.stringify(config)),
   };
 }
 
@@ -148,8 +149,6 @@ export function hasMarks({ metadata }: KubeObject, publication: Publication, pro
 /** The Base64 of the certificates that the consumers of a published Secret trust. */
 export function readTrustedCertificates({ data = {} }: Secret): string | undefined {
   const text = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
-  const pattern = data['config'] === undefined ? /^ *certificate-authority-data: (\S+)$/m : /"caData":"([^"]+)"/;
-  return pattern.exec(text(data['config'] === undefined ? 'kubeconfig' : 'config'))?.[1];
+  if (data['config'] === undefined) return readAuthorityOf(text('kubeconfig'));
+  return /"caData":"([^"]+)"/.exec(text('config'))?.[1];
 }
-
-const encodeBase64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');

@@ -3,7 +3,6 @@ import { conditionFalse } from '../../api/conditions.ts';
 import { instanceFinalizers, labels } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
-import { explainFailure } from '../access-request/explain-failure.ts';
 import { assessTargetCluster } from '../access-request/find-target-cluster.ts';
 import { clusterIdentityOf } from '../cluster/identity.ts';
 import { clusterReports, writeClusterReport } from '../shared/cluster-report.ts';
@@ -89,12 +88,7 @@ async function leaveAll(
   const target = assessTargetCluster(services, cluster);
   if ('waiting' in target) return;
   for (const { form } of forms) {
-    try {
-      await leaveCluster(services, form, target, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!explainFailure(error)) throw error;
-      log.info({ form, error: (error as Error).message }, 'the account of a publication is left in its cluster');
-    }
+    const problem = await leaveCluster(services, form, target, signal);
+    if (problem) log.info({ form, error: problem.message }, 'the account of a publication is left in its cluster');
   }
 }

@@ -1,18 +1,16 @@
 import { conditionFalse } from '../../api/conditions.ts';
 import { isExternalMachine } from '../../api/machine.ts';
 import { annotations, clusterSecretsName } from '../../api/names.ts';
-import { Cluster } from '../../api/openmcp/types.ts';
+import type { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { isOwnCluster } from '../cluster/cluster-responsibility.ts';
+import { findServedCluster } from '../cluster/cluster-responsibility.ts';
 import { assessSecretsOfCluster, clusterIdentityOf, machinesOfCluster } from '../cluster/view.ts';
-import { hasIgnoreOperation } from '../shared/objects.ts';
 import { requireClusterSecrets } from '../shared/secrets/cluster-secrets-state.ts';
 import { isBeingRestored, readRestoreRecord, unreadableRestore } from '../shared/secrets/restore-record.ts';
 import type { Services } from '../shared/services.ts';
-import { newestKnown } from '../shared/status-writes.ts';
 import { continueRestore } from './continue-restore.ts';
 import { describeRestoreRejection } from './describe-restore.ts';
 import { prepareRestore } from './prepare-restore.ts';
@@ -29,10 +27,8 @@ export async function reconcileRestore(
   key: ObjectKey,
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const cached = services.stores.clusters.get(key);
-  if (!cached) return {};
-  const cluster = newestKnown(services.kube, Cluster, cached);
-  if (!isOwnCluster(services, cluster) || cluster.metadata.deletionTimestamp || hasIgnoreOperation(cluster)) return {};
+  const cluster = findServedCluster(services, key);
+  if (!cluster || cluster.metadata.deletionTimestamp) return {};
   const ref = clusterIdentityOf(cluster);
   const isAsked = cluster.metadata.annotations?.[annotations.restore] !== undefined;
   if (!isAsked && !isBeingRestored(services, ref)) return await reportNoRequest(services, cluster, context);

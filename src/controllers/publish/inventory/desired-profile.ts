@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Condition } from '../../../api/conditions.ts';
 import { fleetName, group } from '../../../api/names.ts';
 import { formatTime } from '../../../lib/text.ts';
+import { toBase64 } from '../../../talos/secrets/pem.ts';
 import type { ApiServerEndpoint } from '../../access-request/kubeconfig.ts';
 import { type InventoryOptions, type Publication, publishedSecretName } from '../publication.ts';
 import { describeMarks } from '../published-secret.ts';
@@ -149,7 +150,7 @@ function describeAccessProvider(
     name: inventory.accessProvider,
     cluster: {
       server: url,
-      'certificate-authority-data': Buffer.from(ca, 'utf8').toString('base64'),
+      'certificate-authority-data': toBase64(ca),
       extensions: [{ name: 'client.authentication.k8s.io/exec', extension: secret }],
     },
   };

@@ -5,6 +5,7 @@ import { formatObjectKey } from '../../../kube/resource.ts';
 import { toBase64 } from '../../../talos/secrets/pem.ts';
 import { trustedCertificates } from '../../../talos/secrets/secrets-bundle.ts';
 import { accessSecretKeys, isSecretOwnedBy } from '../../access-request/access-secret.ts';
+import { readAuthorityOf } from '../../access-request/kubeconfig.ts';
 import { readTrustedCertificates } from '../../publish/published-secret.ts';
 import type { Services } from '../../shared/services.ts';
 import { findMachineProblem, type MachineVerificationServices, type RotatedAuthority } from './verify-machine.ts';
@@ -53,7 +54,7 @@ function findOutdatedAccess(
     const kubeconfig = secret?.data?.[accessSecretKeys.kubeconfig];
     if (!secret || kubeconfig === undefined || !isSecretOwnedBy(secret, request)) continue;
     const text = Buffer.from(kubeconfig, 'base64').toString('utf8');
-    if (/^ *certificate-authority-data: (\S+)$/m.exec(text)?.[1] !== trusted)
+    if (readAuthorityOf(text) !== trusted)
       return `AccessRequest ${namespace}/${name} does not have the certificates of this step yet; see its conditions.`;
   }
   return undefined;

@@ -1,5 +1,5 @@
 import type { NetworkSpec } from '../../../api/provider-config-spec.ts';
-import type { NodeHardware, NodeLink } from '../../../engine/node.ts';
+import { clusterLinkOf, type NodeHardware, type NodeLink } from '../../../engine/node.ts';
 import { formatIpv6, parseIp, parseSubnet } from '../../../lib/net/ip.ts';
 
 type Ipv6Spec = NonNullable<NetworkSpec['ipv6']>;
@@ -13,7 +13,7 @@ export const embeddedBits = 32;
  */
 export function addIpv6Addresses(hardware: NodeHardware, ipv6: Ipv6Spec | undefined): NodeHardware {
   if (!ipv6) return hardware;
-  const own = hardware.links.find(({ vlan }) => vlan !== undefined) ?? hardware.links[0];
+  const own = clusterLinkOf(hardware);
   return { ...hardware, links: hardware.links.map((link) => (link === own ? addToLink(link, ipv6) : link)) };
 }
 

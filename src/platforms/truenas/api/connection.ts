@@ -1,4 +1,4 @@
-import { waitOrAbort } from '../../../lib/deadline.ts';
+import { waitAtMost, waitOrAbort } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';
 import { backoffSeconds } from '../../../lib/resilience/backoff.ts';
@@ -110,9 +110,7 @@ export class TrueNasConnection {
     const rpc = this.#session?.rpc;
     if (!rpc) return;
     rpc.close();
-    const delay = new AbortController();
-    await Promise.race([rpc.closed, this.#options.clock.sleep(1000, delay.signal).catch(() => {})]);
-    delay.abort();
+    await waitAtMost(1, rpc.closed, { clock: this.#options.clock });
     rpc.terminate();
   }
 

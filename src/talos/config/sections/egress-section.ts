@@ -1,3 +1,4 @@
+import { linkAddressesOf } from '../../../engine/node.ts';
 import { toBase64 } from '../../secrets/pem.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput, NodeProxy, NodeRegistries } from '../machine-config-input.ts';
@@ -45,10 +46,7 @@ function ownHosts({ endpoint, network, hardware, vip }: MachineConfigInput): str
     new URL(endpoint).hostname.replace(/^\[|\]$/g, ''),
     ...(vip === undefined ? [] : [vip]),
     // With their prefixes they contain the other nodes of the subnet, which the Talos API forwards calls to.
-    ...hardware.links.flatMap(({ addresses, reserved, vlan }) => [
-      ...(reserved === undefined ? addresses : [reserved]),
-      ...(vlan?.addresses ?? []),
-    ]),
+    ...hardware.links.flatMap((link) => [...linkAddressesOf(link), ...(link.vlan?.addresses ?? [])]),
     ...network.podSubnets,
     ...network.serviceSubnets,
     `.${network.dnsDomain}`,

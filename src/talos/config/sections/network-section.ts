@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { NodeLink, NodeVlan } from '../../../engine/node.ts';
+import { clusterLinkOf, linkAddressesOf, type NodeLink, type NodeVlan } from '../../../engine/node.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
 
@@ -13,7 +13,7 @@ import type { MachineConfigInput } from '../machine-config-input.ts';
 export function buildNetworkSection(input: MachineConfigInput): ConfigDocument {
   const { hardware, network, role } = input;
   const vip = role === 'controlplane' && input.vip !== undefined ? { vip: { ip: input.vip } } : {};
-  const own = clusterLink(input);
+  const own = clusterLinkOf(hardware);
   return {
     interfaces: [
       ...hardware.links.map((link) => buildLink(link, link === own ? vip : {})),
@@ -23,10 +23,6 @@ export function buildNetworkSection(input: MachineConfigInput): ConfigDocument {
     ...(network.kubeSpan === true ? { kubespan: { enabled: true } } : {}),
   };
 }
-
-/** The link between the nodes: the private network, if there is one, else the first card. */
-const clusterLink = ({ hardware }: Pick<MachineConfigInput, 'hardware'>): NodeLink | undefined =>
-  hardware.links.find(({ vlan }) => vlan !== undefined) ?? hardware.links[0];
 
 function buildLink(link: NodeLink, vip: ConfigDocument): ConfigDocument {
   const { gateway, gateway6, vlan } = link;
@@ -75,13 +71,12 @@ function defaultRoutes(gateway: string, onLink: boolean): ConfigDocument[] {
  * node that gets another address from DHCP starts neither. A second family only counts when Pods use it, too.
  */
 export function nodeAddressSubnets(input: Pick<MachineConfigInput, 'hardware' | 'network'>): string[] {
-  const link = clusterLink(input);
+  const link = clusterLinkOf(input.hardware);
   const own = link ? advertisedAddresses(link).map((address) => address.split('/')[0] ?? address) : [];
   const wanted = own.filter((host) => !isIPv6(host) || input.network.podSubnets.some((subnet) => subnet.includes(':')));
   return (wanted.length > 0 ? wanted : own).map(toHostSubnet);
 }
 
-const advertisedAddresses = ({ vlan, addresses, reserved }: NodeLink): readonly string[] =>
-  vlan?.addresses ?? (reserved === undefined ? addresses : [reserved, ...addresses]);
+const advertisedAddresses = (link: NodeLink): readonly string[] => link.vlan?.addresses ?? linkAddressesOf(link);
 
 const toHostSubnet = (host: string): string => `${host}/${isIPv6(host) ? 128 : 32}`;
