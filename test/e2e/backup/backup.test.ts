@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { annotations, clusterSecretsName } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
@@ -256,7 +256,7 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
   it('name the Secret whose key is wrong', async () => {
     await giveKey('wrong');
     await askForBackup();
-    await eventually('the failure is reported', async () => (await condition())?.status === 'False');
+    await eventually('the failure is reported', async () => (await condition())?.reason === 'BackupFailed');
     expect((await condition())?.message).toMatch(/spec\.backup\.s3\.credentialsRef: .* of Secret s3\./);
     await giveKey(server.secretAccessKey);
     await askForBackup();
@@ -305,8 +305,9 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     const before = restarts();
     const { faults } = open().world.machines.snapshots;
     faults.add('changed');
+    onTestFinished(() => faults.clear());
     await nextHour();
-    await eventually('a backup fails', async () => (await condition())?.status === 'False');
+    await eventually('a backup fails', async () => (await condition())?.reason === 'BackupFailed');
     const patch = { spec: { talos: { patches: [{ machine: { env: { GREETING: 'hello' } } }] } } };
     await open().platform.merge(ProviderConfig, { name: 'home' }, patch as object, {});
     await eventually('the update waits', async () =>

@@ -19,15 +19,17 @@ function machine(role: 'controlplane' | 'worker', kind: ChangeClass): Machine {
 interface Backups {
   readonly lastSuccess?: string;
   readonly failure?: string;
+  /** Why `BackedUp` is False. */
+  readonly reason?: string;
   readonly notes?: Record<string, string>;
 }
 
-const cluster = ({ lastSuccess, failure, notes = {} }: Backups): Cluster =>
+const cluster = ({ lastSuccess, failure, reason = 'BackupFailed', notes = {} }: Backups): Cluster =>
   ({
     metadata: { name: 'one', annotations: notes },
     status: {
       providerStatus: { backup: { failures: failure ? 1 : 0, ...(lastSuccess && { lastSuccess }) } },
-      conditions: failure ? [{ type: 'BackedUp', status: 'False', reason: 'BackupFailed', message: failure }] : [],
+      conditions: failure ? [{ type: 'BackedUp', status: 'False', reason, message: failure }] : [],
     },
   }) as never;
 
@@ -59,6 +61,8 @@ describe('a backup before an update', () => {
     const failed = find({ failure: 'The bucket is gone.' });
     expect(failed?.isRequested).toBe(true);
     expect(failed?.message).toMatch(/the last one failed: The bucket is gone\. .* set the annotation rollout: now/);
+    const overdue = find({ failure: 'A backup is due since noon.', reason: 'BackupOverdue' });
+    expect(overdue?.message).toMatch(/^A backup of etcd comes first\. A backup is due since noon\. To update without/);
     expect(find({ failure: 'The bucket is gone.', notes: { [annotations.rollout]: 'now' } })).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { findFalseCondition } from '../../../api/conditions.ts';
+import { type Condition, findFalseCondition } from '../../../api/conditions.ts';
 import type { Machine } from '../../../api/machine.ts';
 import { annotations } from '../../../api/names.ts';
 import type { Cluster } from '../../../api/openmcp/types.ts';
@@ -36,13 +36,15 @@ export function findMissingBackup(update: UpdateToSecure): MissingBackup | undef
   const since = Math.min(...machines.map(outdatedSince));
   const { lastSuccess } = readBackupRecord(cluster);
   if (lastSuccess && lastSuccess.getTime() >= since - maxAgeSeconds * 1000) return undefined;
-  const problem = findFalseCondition(cluster.status?.conditions, 'BackedUp')?.message;
-  const message =
-    problem === undefined
-      ? 'A backup of etcd is taken first.'
-      : `A backup of etcd comes first, and the last one failed: ${problem} To update without one, set the annotation rollout: now.`;
-  const isRequested = problem !== undefined || cluster.metadata.annotations?.[annotations.takeBackup] === 'now';
-  return { message, isRequested };
+  const problem = findFalseCondition(cluster.status?.conditions, 'BackedUp');
+  if (problem) return { message: describeProblem(problem), isRequested: true };
+  const isRequested = cluster.metadata.annotations?.[annotations.takeBackup] === 'now';
+  return { message: 'A backup of etcd is taken first.', isRequested };
+}
+
+function describeProblem({ reason, message }: Condition): string {
+  const problem = reason === 'BackupFailed' ? `, and the last one failed: ${message}` : `. ${message}`;
+  return `A backup of etcd comes first${problem} To update without one, set the annotation rollout: now.`;
 }
 
 function endangersEtcd({ spec, status }: Machine): boolean {
