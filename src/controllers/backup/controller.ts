@@ -19,6 +19,7 @@ import { type BackupMemory, type BackupRecord, renderBackupRecord } from './back
 import { type BackupDecision, decideBackup, findDueTime, spreadOf } from './decide-backup.ts';
 import { describeBackup, describeInvalidConfig } from './describe-backup.ts';
 import { credentialsMissing, openStorage } from './open-storage.ts';
+import { isBackupRequested } from './request-backup.ts';
 import { type TakenBackup, takeBackup } from './take-backup.ts';
 
 /** Wall clocks jump, and the schedule follows them. A look costs no call. */
@@ -81,7 +82,7 @@ async function followSchedule(
   const createdAt = new Date(creationTimestamp);
   const situationOf = (known: BackupRecord) => ({
     ...{ schedule: backup, record: known, createdAt, spreadSeconds: spreadOf(uid) },
-    ...{ isRequested: isRequested(cluster), now: clock.now() },
+    ...{ isRequested: isBackupRequested(cluster), now: clock.now() },
   });
   const report = async (known: BackupRecord): Promise<void> => {
     const condition = describeBackup(known, findDueTime(situationOf(known)), clock.now());
@@ -165,11 +166,9 @@ async function takeFrom(
   }
 }
 
-const isRequested = ({ metadata }: Cluster): boolean => metadata.annotations?.[annotations.takeBackup] === 'now';
-
 /** The request is over when it was tried: the condition has the result, and a failure is tried again by itself. */
 async function endRequest({ kube }: Services, cluster: Cluster, { signal }: ReconcileContext): Promise<void> {
-  if (!isRequested(cluster)) return;
+  if (!isBackupRequested(cluster)) return;
   const metadata = { annotations: { [annotations.takeBackup]: null } };
   // The cache shows the request for a while: it must not be followed twice.
   await recordWrite(kube, Cluster, cluster, () => kube.merge(Cluster, objectKeyOf(cluster), { metadata }, {}, signal));
@@ -180,7 +179,7 @@ async function refuseRequest(
   cluster: Cluster,
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
-  if (!isRequested(cluster)) return {};
+  if (!isBackupRequested(cluster)) return {};
   const message = 'The ProviderConfig of this Cluster has no spec.backup, which says where backups are stored. Add it.';
   services.events.record(cluster, 'Warning', 'BackupFailed', message);
   await endRequest(services, cluster, context);

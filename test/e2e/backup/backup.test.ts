@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { Decrypter, generateIdentity, identityToRecipient } from 'age-encryption';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { annotations, clusterSecretsName } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
@@ -66,6 +66,7 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
       120,
     );
   });
+  afterEach(() => open().world.machines.snapshots.faults.clear());
   afterAll(async () => {
     await server?.stop();
     await rm(folder, { recursive: true, force: true });
@@ -305,7 +306,6 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     const before = restarts();
     const { faults } = open().world.machines.snapshots;
     faults.add('changed');
-    onTestFinished(() => faults.clear());
     await nextHour();
     await eventually('a backup fails', async () => (await condition())?.reason === 'BackupFailed');
     const patch = { spec: { talos: { patches: [{ machine: { env: { GREETING: 'hello' } } }] } } };

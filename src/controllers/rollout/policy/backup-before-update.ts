@@ -1,9 +1,9 @@
 import { type Condition, findFalseCondition } from '../../../api/conditions.ts';
 import type { Machine } from '../../../api/machine.ts';
-import { annotations } from '../../../api/names.ts';
 import type { Cluster } from '../../../api/openmcp/types.ts';
 import type { ProviderConfig } from '../../../api/provider-config.ts';
 import { readBackupRecord } from '../../backup/backup-record.ts';
+import { isBackupRequested } from '../../backup/request-backup.ts';
 import { readRolloutRequest } from './rollout-hold.ts';
 
 /** A backup may be this much older than the first difference of a rollout. */
@@ -38,8 +38,7 @@ export function findMissingBackup(update: UpdateToSecure): MissingBackup | undef
   if (lastSuccess && lastSuccess.getTime() >= since - maxAgeSeconds * 1000) return undefined;
   const problem = findFalseCondition(cluster.status?.conditions, 'BackedUp');
   if (problem) return { message: describeProblem(problem), isRequested: true };
-  const isRequested = cluster.metadata.annotations?.[annotations.takeBackup] === 'now';
-  return { message: 'A backup of etcd is taken first.', isRequested };
+  return { message: 'A backup of etcd is taken first.', isRequested: isBackupRequested(cluster) };
 }
 
 function describeProblem({ reason, message }: Condition): string {
