@@ -5,6 +5,7 @@ import type { OrphanEntry } from '../../../src/api/orphan-entry.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { collectOrphans, type OrphanReport } from '../../../src/controllers/garbage/orphans/collect-orphans.ts';
 import { OrphanStatusWriter } from '../../../src/controllers/garbage/orphans/orphan-status-writer.ts';
+import type { OrphanScope } from '../../../src/controllers/garbage/orphans/scan-orphans.ts';
 import { AddressLeases, addressHolder } from '../../../src/controllers/shared/addresses/address-leases.ts';
 import { diskKeyOf } from '../../../src/controllers/shared/secrets/disk-keys.ts';
 import type { Services } from '../../../src/controllers/shared/services.ts';
@@ -116,13 +117,29 @@ export class OrphanRemovalFixture {
     return (await this.kube.get(ProviderConfig, home)).status?.orphans ?? [];
   }
 
-  /** One scan by a process that was just started. Its cache contains no Machine. */
-  async look(process = new TrueNasProviderProcess(), change: object = {}): Promise<OrphanReport> {
+  /**
+   * One scan by a process that was just started. Its cache contains no Machine. `afterScan` runs once, before the
+   * provider decides about what it has found.
+   */
+  async look(
+    process = new TrueNasProviderProcess(),
+    change: object = {},
+    afterScan?: () => Promise<unknown>,
+  ): Promise<OrphanReport> {
     const config = await this.kube.get(ProviderConfig, home);
     const { facts: _, owner: __, node: ___, ...context } = process.context('none', {}, change);
     const services = this.#services(process);
     const check = { ...context, failureDomain: undefined };
-    const scope = { platform: 'truenas', orphans: truenas.garbage!.orphans!, check };
+    const capability = truenas.garbage!.orphans!;
+    let next = afterScan;
+    const find: OrphanScope['orphans']['find'] = async (about) => {
+      const found = await capability.find(about);
+      const due = next;
+      next = undefined;
+      await due?.();
+      return found;
+    };
+    const scope: OrphanScope = { platform: 'truenas', orphans: { ...capability, find }, check };
     const writer = new OrphanStatusWriter(services, config, forever);
     const report = await collectOrphans(services, writer, [scope], { away: [], signal: forever });
     const { orphans = null, orphanCount = null } = report.listed;

@@ -97,14 +97,7 @@ describe('an orphan that is idle', () => {
     fixture.wait(0.75);
     const client = await nasFixture.login();
     const [{ id }] = await client.call('vm.query', [['name', '=', vm]]);
-    let seen = 0;
-    const hush = nasFixture.switchboard.onCall(({ name }) => {
-      if (name !== 'pool.dataset.query') return;
-      seen += 1;
-      if (seen === 1) client.post('vm.start', id);
-    });
-    await fixture.look();
-    hush();
+    await fixture.look(undefined, {}, () => client.call('vm.start', id));
     expect((await client.call('vm.status', id)).state).toBe('RUNNING');
     expect(await fixture.orphans()).toEqual([expect.not.objectContaining({ removal: expect.anything() })]);
   });
