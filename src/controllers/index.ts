@@ -19,6 +19,7 @@ import { reconcileAccessRequest } from './access-request/controller.ts';
 import { isRelevantForAccess } from './access-request/is-relevant-for-access.ts';
 import type { AccessOptions } from './access-request/view.ts';
 import { wireBackup } from './backup/wire-backup.ts';
+import { profileKeySource } from './cluster/cluster-responsibility.ts';
 import { reconcileCluster } from './cluster/controller.ts';
 import { concernsCluster, isStepOfUpdate } from './cluster/machine-changes.ts';
 import { clusterIdentityOf } from './cluster/view.ts';
@@ -174,9 +175,7 @@ function wireCluster(services: Services): Wiring {
     sources: [
       createKeySource(stores.clusters, keyUnlessResync),
       nodeEventSource(services, (news) => (concernsCluster(stores, news) ? [news.cluster] : [])),
-      createKeySource(stores.profiles, (change) =>
-        change.kind === 'resync' ? [] : ofProfile(change.object.metadata.name),
-      ),
+      profileKeySource(stores),
       createKeySource(stores.providerConfigs, (change) =>
         change.kind === 'resync' || !hasChangedForClusters(change)
           ? []

@@ -1,6 +1,6 @@
 import { Host } from '../../api/host.ts';
 import { Machine } from '../../api/machine.ts';
-import { finalizers, installationName, managedByLabels, openmcpKeys } from '../../api/names.ts';
+import { annotations, finalizers, installationName, managedByLabels, openmcpKeys } from '../../api/names.ts';
 import { NodePool } from '../../api/node-pool.ts';
 import { Cluster, openmcpPhases } from '../../api/openmcp/types.ts';
 import { type ImportedIdentity, importedIdentityKey } from '../../controllers/cluster/identity.ts';
@@ -15,6 +15,15 @@ import type { ImportedCluster } from './read-files.ts';
 
 /** Keeps the controllers away from an object until all that it needs is there. */
 const ignored = { [openmcpKeys.operation]: 'ignore' } as const;
+
+/** Asks for something that is done once. Whoever asked before the loss decides again. */
+const requests: ReadonlySet<string> = new Set([
+  ...[annotations.approve, annotations.remediate, annotations.failureDomainLost, annotations.takeBackup],
+  ...[annotations.restore, annotations.restoreIdentity, annotations.rotateCa, annotations.inspect, annotations.reboot],
+]);
+
+const withoutRequests = (all: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(all).filter(([name]) => !requests.has(name)));
 
 /**
  * Creates what a backup has and the platform cluster lacks, and completes what is incomplete: it can be repeated after any
@@ -37,8 +46,8 @@ export async function writeImport(
   });
   const cluster = await write.cluster(objects.cluster);
   for (const { metadata, type, data } of secrets) {
-    const { name, labels, annotations } = metadata;
-    const own = { name, namespace, ...(labels && { labels }), ...(annotations && { annotations }) };
+    const { name, labels, annotations: notes } = metadata;
+    const own = { name, namespace, ...(labels && { labels }), ...(notes && { annotations: notes }) };
     await write.ensure(Secret, {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -107,8 +116,12 @@ class ImportWriter {
   async cluster({ metadata, spec, record }: Objects['cluster']): Promise<Cluster> {
     const { kube, signal } = this.#session;
     const { uid, ...own } = metadata;
-    const annotations = { ...own.annotations, ...ignored };
-    const present = await this.ensure(Cluster, { ...typeOf(Cluster), metadata: { ...own, annotations }, spec });
+    const notes = { ...withoutRequests(own.annotations), ...ignored };
+    const present = await this.ensure(Cluster, {
+      ...typeOf(Cluster),
+      metadata: { ...own, annotations: notes },
+      spec,
+    });
     const key = objectKeyOf(present);
     if (present.status) return present;
     await kube.merge(Cluster, key, { metadata: { annotations: ignored } }, {}, signal);
@@ -126,7 +139,11 @@ class ImportWriter {
     const { uid: _, ...own } = metadata;
     const present = await this.ensure<Machine>(Machine, {
       ...typeOf(Machine),
-      metadata: { ...own, annotations: { ...own.annotations, ...ignored }, finalizers: [finalizers.machine] },
+      metadata: {
+        ...own,
+        annotations: { ...withoutRequests(own.annotations), ...ignored },
+        finalizers: [finalizers.machine],
+      },
       spec,
     });
     if (present.status?.progress) return present;

@@ -1,6 +1,7 @@
 import { clusterProfileName } from '../../api/names.ts';
 import { type ControllerOptions, createKeySource, type KeySource } from '../../kube/controller/controller.ts';
 import { objectKeyOf } from '../../kube/resource.ts';
+import { profileKeySource } from '../cluster/cluster-responsibility.ts';
 import { clusterReports, hasOtherClusterReport } from '../shared/cluster-report.ts';
 import { changedBeyondStatus } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
@@ -35,6 +36,7 @@ const backupKeySources = ({
       ? [objectKeyOf(change.object)]
       : [],
   ),
+  profileKeySource(stores),
   createKeySource(stores.providerConfigs, (change) => {
     if (change.kind === 'resync' || !changedBeyondStatus(change)) return [];
     const profile = clusterProfileName(environment, provider, change.object.metadata.name);

@@ -3,6 +3,7 @@ import { type ControllerOptions, createKeySource, type KeySource } from '../../k
 import { formatObjectKey, type ObjectKey, objectKeyOf } from '../../kube/resource.ts';
 import { isRelevantForAccess } from '../access-request/is-relevant-for-access.ts';
 import type { AccessOptions } from '../access-request/view.ts';
+import { profileKeySource } from '../cluster/cluster-responsibility.ts';
 import { clusterReports, hasOtherClusterReport } from '../shared/cluster-report.ts';
 import { changedBeyondStatus } from '../shared/objects.ts';
 import { clusterNamedBy, hasOtherAuthorities } from '../shared/secrets/authority-changes.ts';
@@ -43,6 +44,7 @@ const publicationKeySources = ({
       ? [objectKeyOf(change.object)]
       : [],
   ),
+  profileKeySource(stores),
   createKeySource(stores.providerConfigs, (change): ObjectKey[] => {
     if (change.kind === 'resync' || !changedBeyondStatus(change)) return [];
     const profile = clusterProfileName(environment, provider, change.object.metadata.name);

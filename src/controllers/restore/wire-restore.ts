@@ -1,6 +1,7 @@
 import { annotations } from '../../api/names.ts';
 import { type ControllerOptions, createKeySource, type KeySource } from '../../kube/controller/controller.ts';
 import { type ObjectKey, objectKeyOf } from '../../kube/resource.ts';
+import { profileKeySource } from '../cluster/cluster-responsibility.ts';
 import { clusterReports, hasOtherClusterReport } from '../shared/cluster-report.ts';
 import { changedBeyondStatus } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
@@ -36,6 +37,7 @@ const restoreKeySources = ({ stores, namespace }: Pick<Services, 'stores' | 'nam
         ? [objectKeyOf(change.object)]
         : [],
     ),
+    profileKeySource(stores),
     // The Secret with the identity.
     createKeySource(stores.secrets, ({ kind, object: { metadata } }) =>
       kind !== 'resync' && metadata.namespace === namespace ? asking(metadata.name) : [],

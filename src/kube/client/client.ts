@@ -232,7 +232,9 @@ export class KubeClient {
    */
   async scanLines(path: string, take: (line: string) => void, signal: AbortSignal): Promise<void> {
     const limits = { deadlineSeconds: this.#deadlineSeconds, idleSeconds: this.#deadlineSeconds };
-    const request = { path, accept: 'text/plain', ...limits, maxLifetimeSeconds: scanSeconds, isOneText: true, signal };
+    // API servers send logs of Pods as text, but refuse a request that accepts nothing else.
+    const accept = 'text/plain, */*;q=0.1';
+    const request = { path, accept, ...limits, maxLifetimeSeconds: scanSeconds, isOneText: true, signal };
     await this.#transport.stream(request, take);
   }
 

@@ -158,6 +158,38 @@ describe('a running Cluster', () => {
   });
 });
 
+describe('a Cluster whose etcd may have no quorum', () => {
+  const silent = isFalse('EndpointReachable', 'WaitingForEndpoint', 'It does not answer.');
+  const conditions = [silent, ...waiting('MachinesReady', 'WaitingForMachines', '1 of 3 are ready.')];
+  const cluster = fleet.cluster('prod', { conditions });
+  const [first, second, third] = [0, 1, 2].map((slot) => ({
+    ready: fleet.machine(cluster, slot),
+    booting: fleet.machine(cluster, slot, { conditions: waiting('Joined', 'StepWaiting', 'etcd does not run.') }),
+  }));
+  const guide = 'docs/operate.md#etcd-lost-its-quorum';
+
+  it('is led to the restore when half of its control planes do not work', () => {
+    const advice = explain(cluster, [first?.booting, second?.booting, third?.ready] as Machine[]);
+    expect(advice).toMatchObject({ guide, nextStep: expect.stringContaining('restore etcd from a backup') });
+    expect(advice.findings.at(-1)?.object.name).toBe(first?.booting.metadata.name);
+  });
+
+  it('is not while a majority works, or before it was ready for the first time', () => {
+    expect(explain(cluster, [first?.booting, second?.ready, third?.ready] as Machine[]).nextStep).toMatch(/^Nothing: /);
+    const fresh = fleet.cluster('prod', { isReachable: false, conditions });
+    expect(explain(fresh, [first?.booting, second?.booting] as Machine[]).nextStep).toMatch(/^Nothing: /);
+  });
+
+  it('waits for a restore that was asked for, not for Machines', () => {
+    const wanted = isFalse('EtcdRestored', 'RestoreNotApproved', 'Everything after 02:30 is lost.');
+    const { findings, ...advice } = explain(fleet.cluster('prod', { conditions: [...conditions, wanted] }), [
+      first?.booting,
+    ] as Machine[]);
+    expect(findings.map(({ reason }) => reason)).toEqual(['RestoreNotApproved']);
+    expect(advice).toMatchObject({ guide, nextStep: expect.stringContaining('approve it') });
+  });
+});
+
 describe('a Cluster in deletion', () => {
   const metadata = { deletionTimestamp: fleet.ago(60) };
 

@@ -1,4 +1,4 @@
-import { isConditionTrue } from '../../api/conditions.ts';
+import { type Condition, isConditionTrue } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
@@ -11,6 +11,7 @@ import {
   type FindingJson,
   findCause,
   guideOf,
+  guideToRestore,
   guideToSilence,
   type ObjectJson,
   readyCondition,
@@ -48,17 +49,36 @@ export function explainCluster(around: ClusterSurroundings, cluster: Cluster): E
   if (conditions.length === 0) return explainSilence(around, cluster, about);
   const isReady = isConditionTrue(conditions, 'Ready') && !metadata.deletionTimestamp;
   const findings = findFindings(around, cluster);
-  const cause = findings.at(-1);
+  const { health } = assessCluster(cluster, around.machines);
   const since = metadata.deletionTimestamp ?? readyCondition(conditions)?.lastTransitionTime;
   return {
     ...about,
-    state: stateTexts[assessCluster(cluster, around.machines).health],
+    state: stateTexts[health],
     isReady,
     ...(since ? { since } : {}),
     findings,
-    nextStep: cause ? nextStepFor(cause.reason) : 'Nothing.',
-    ...(cause ? { guide: guideOf(cause.object.kind) } : {}),
+    ...adviseOn(findings.at(-1), health === 'unhealthy' && mayLackQuorum(around.machines, conditions)),
   };
+}
+
+function adviseOn(cause: FindingJson | undefined, lacksQuorum: boolean): Pick<ExplanationJson, 'nextStep' | 'guide'> {
+  if (!cause) return { nextStep: 'Nothing.' };
+  const { object, condition, reason } = cause;
+  if (condition === 'EtcdRestored') return { nextStep: nextStepFor(reason), guide: guideToRestore };
+  // A node without its data waits for etcd as a node in creation does, but in vain.
+  const isWaiting = reason === 'StepWaiting' || reason === 'WaitingForEndpoint';
+  if (lacksQuorum && isWaiting) return { nextStep: quorumStep, guide: guideToRestore };
+  return { nextStep: nextStepFor(reason), guide: guideOf(object.kind) };
+}
+
+const quorumStep =
+  'Nothing at first. If the control planes do not work again by themselves, repair them, or restore etcd from a backup.';
+
+/** The API server does not answer, and no majority of the control planes is ready. */
+function mayLackQuorum(machines: readonly Machine[], conditions: readonly Condition[]): boolean {
+  const members = machines.filter(({ spec }) => spec.role === 'controlplane');
+  const ready = members.filter(({ status }) => isConditionTrue(status?.conditions, 'Ready'));
+  return !isConditionTrue(conditions, 'EndpointReachable') && ready.length * 2 <= members.length;
 }
 
 /** The Cluster has no conditions yet. */
@@ -82,6 +102,9 @@ function explainSilence(
 
 function findFindings(around: ClusterSurroundings, cluster: Cluster): readonly FindingJson[] {
   const conditions = cluster.status?.conditions ?? [];
+  // While a restore is wanted or running, everything else waits for it.
+  const restore = conditions.find(({ type, status }) => type === 'EtcdRestored' && status === 'False');
+  if (restore && !cluster.metadata.deletionTimestamp) return [toFinding(clusterRef(cluster), restore)];
   const condition =
     findCause(conditions) ??
     firstFalse(conditions) ??

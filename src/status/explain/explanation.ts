@@ -81,3 +81,5 @@ export const toFinding = (object: ObjectJson, condition: Condition, step?: Curre
 export const guideOf = (kind: ExplainedKind): string => `docs/troubleshoot.md#${kind.toLowerCase()}`;
 /** The section about objects that are not reconciled. */
 export const guideToSilence = 'docs/troubleshoot.md#nothing-happens';
+/** The section about etcd without a quorum. */
+export const guideToRestore = 'docs/operate.md#etcd-lost-its-quorum';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { conditionReasons } from '../../api/conditions.ts';
-import { guideOf, guideToSilence } from './explanation.ts';
+import { guideOf, guideToRestore, guideToSilence } from './explanation.ts';
 import { nextStepFor } from './next-steps.ts';
 
 it.each(Object.keys(conditionReasons))('the next step of %s is one sentence or more', (reason) => {
@@ -15,10 +15,13 @@ it('a reason of a platform, or an error code, refers to the message', () => {
   expect(nextStepFor(undefined)).toMatch(/^Nothing/);
 });
 
-it('the guide has each section that is named', () => {
-  const guide = readFileSync(new URL('../../../docs/troubleshoot.md', import.meta.url), 'utf8');
-  const headings = [...guide.matchAll(/^## (.+)$/gm)].map(([, text = '']) => text.toLowerCase().replaceAll(' ', '-'));
+it('the documentation has each section that is named', () => {
   const kinds = ['Cluster', 'Machine', 'Host', 'AccessRequest', 'ProviderConfig'] as const;
-  const anchors = [guideToSilence, ...kinds.map(guideOf)].map((path) => path.replace('docs/troubleshoot.md#', ''));
-  expect(anchors.filter((anchor) => !headings.includes(anchor))).toEqual([]);
+  const missing = [guideToSilence, guideToRestore, ...kinds.map(guideOf)].filter((guide) => {
+    const [page = '', section] = guide.split('#');
+    const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
+    const headings = [...text.matchAll(/^##+ (.+)$/gm)].map(([, heading = '']) => heading.toLowerCase());
+    return !headings.some((heading) => heading.replaceAll(' ', '-') === section);
+  });
+  expect(missing).toEqual([]);
 });

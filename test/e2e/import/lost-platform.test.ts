@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Host } from '../../../src/api/host.ts';
 import { Machine } from '../../../src/api/machine.ts';
-import { leaseName, openmcpKeys } from '../../../src/api/names.ts';
+import { annotations, leaseName, openmcpKeys } from '../../../src/api/names.ts';
 import { NodePool } from '../../../src/api/node-pool.ts';
-import { Cluster } from '../../../src/api/openmcp/types.ts';
+import { Cluster, ClusterProfile } from '../../../src/api/openmcp/types.ts';
 import { runImport } from '../../../src/commands/import.ts';
 import { Lease, Secret } from '../../../src/kube/core-types.ts';
 import { noLog } from '../../../src/lib/log.ts';
@@ -51,6 +51,13 @@ beforeAll(async () => {
   return async () => await rm(folder, { recursive: true, force: true });
 });
 
+/** Not due before the end of this test. */
+const backup = {
+  schedule: '0 0 1 1 *',
+  recipients: ['age1lvyvwawkr0mcnnnncaghunadrqkmuf9e6507x9y920xxpp866cnql7dp2z'],
+  s3: { endpoint: 'https://s3.example.org', bucket: 'backups', credentialsRef: { name: 's3' } },
+};
+
 /** What a platform team keeps in a repository. */
 async function applyConfigs(testbed: Testbed, robot: RobotTestObjects): Promise<void> {
   const limits = { minReplicas: 1, maxReplicas: 3 };
@@ -58,7 +65,10 @@ async function applyConfigs(testbed: Testbed, robot: RobotTestObjects): Promise<
   await robot.credentials();
   await testbed.objects.config('home', {
     ...{ controlPlanes: 3, workers: 1 },
-    change: ({ workerPools = [] }) => Object.assign(workerPools[0] ?? {}, limits),
+    change: (spec) => {
+      Object.assign(spec, { backup });
+      Object.assign(spec.workerPools?.[0] ?? {}, limits);
+    },
   });
   await robot.config('metal');
 }
@@ -83,6 +93,9 @@ prepareTestbed(open, async (testbed) => {
     async () => (await testbed.platform.get(NodePool, { name: pool?.metadata.name ?? '' })).status?.readyReplicas === 2,
     120,
   );
+  // A note, and an approval that nothing has needed yet.
+  const notes = { 'team.example/note': 'first', [annotations.approve]: 'EtcdHasQuorum' };
+  await testbed.objects.annotate(Cluster, virtual, notes);
   backups = [];
   for (const ref of clusters) backups.push(await takeDecryptedBackup(testbed, ref, folder));
   await testbed.provider.stop();
@@ -147,6 +160,9 @@ it('is refused while the provider runs there', async () => {
     err: expect.stringMatching(/The provider runs \(Lease .*\)\. Stop it first\./),
   });
   await second.provider.stop();
+  // As if it had never run there.
+  for (const { metadata } of (await second.platform.list(ClusterProfile)).items)
+    await second.platform.remove(ClusterProfile, { name: metadata.name });
 });
 
 it('brings the objects of a cluster back, as often as it is repeated', async () => {
@@ -156,6 +172,12 @@ it('brings the objects of a cluster back, as often as it is repeated', async () 
   expect(again).toMatchObject({ code: 0, out: expect.not.stringContaining('created') });
   const isVirtual = (name: string): boolean => name.startsWith('virtual-');
   expect(await machinesOn(second)).toEqual((await machinesOn(open())).filter(isVirtual));
+});
+
+it('has what users have noted on it, but no request or approval from before', async () => {
+  const { metadata } = await second.objects.getCluster(virtual);
+  expect(metadata.annotations).toHaveProperty(['team.example/note']);
+  expect(metadata.annotations).not.toHaveProperty([annotations.approve]);
 });
 
 it('may break off after any write, and is completed by the next attempt', async () => {
@@ -211,6 +233,13 @@ it('after which the provider continues with the machines that run, and makes non
   expect(boots()).toEqual(booted);
   expect(await machinesOn(second)).toEqual(machines);
   expect((await second.platform.get(Host, { name: `server-${server}` })).status?.state).toBe('Provisioned');
+});
+
+it('follows the schedule of backups again', async () => {
+  await eventually('the next backup is known', async () => {
+    const { status } = await second.objects.getCluster(virtual);
+    return status?.conditions?.some(({ type }) => type === 'BackedUp');
+  });
 });
 
 it('does not touch a server of a cluster without a backup, which still bears the mark', async () => {

@@ -1,4 +1,5 @@
 import type { Machine } from '../../../api/machine.ts';
+import { hostOfUrl } from '../../../lib/net/ip.ts';
 import { type EtcdMember, isHealthyMember } from '../../../talos/client/etcd-calls.ts';
 import type { EtcdReport } from '../../rollout/etcd-health.ts';
 import { isMachineAt } from './machine-addresses.ts';
@@ -65,4 +66,4 @@ function findMemberProblem(members: readonly EtcdMember[]): string | undefined {
 const isMemberOf = ({ name, peerUrls }: EtcdMember, machine: Machine): boolean =>
   name === machine.metadata.name || peerUrls.some((url) => isMachineAt(machine, hostOf(url)));
 
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : url);
+const hostOf = (url: string): string => (URL.canParse(url) ? hostOfUrl(new URL(url)) : url);
