@@ -42,6 +42,10 @@ export class ClusterSlot {
     return (this.#current ?? this.#wanted)?.id ?? '';
   }
 
+  get clusterSet(): string | undefined {
+    return (this.#current ?? this.#wanted)?.clusterSet;
+  }
+
   /** Undefined until it is engaged. */
   get cluster(): FleetCluster | undefined {
     return this.#current;

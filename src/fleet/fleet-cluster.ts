@@ -6,6 +6,8 @@ import { ReplaceableConnection } from './replaceable-connection.ts';
 export interface ClusterEntry {
   /** The identity of the cluster itself. Another cluster of the same name has another one. */
   readonly id: string;
+  /** The ClusterSet of which it is a member, for logs. */
+  readonly clusterSet?: string;
   readonly connection: ApiServerConnectionParts;
 }
 
@@ -16,14 +18,16 @@ export type OpenClient = (connection: ReplaceableConnection, name: string) => Ku
 export class FleetCluster {
   readonly name: string;
   readonly id: string;
+  readonly clusterSet: string | undefined;
   readonly connection: ReplaceableConnection;
   readonly client: KubeClient;
   readonly #end = new AbortController();
   readonly #tasks = new Set<Promise<unknown>>();
 
-  constructor(name: string, { id, connection }: ClusterEntry, open: OpenClient) {
+  constructor(name: string, { id, clusterSet, connection }: ClusterEntry, open: OpenClient) {
     this.name = name;
     this.id = id;
+    this.clusterSet = clusterSet;
     this.connection = new ReplaceableConnection(connection);
     this.client = open(this.connection, name);
   }

@@ -6,6 +6,7 @@ import { SecretString } from '../lib/secret-string.ts';
 import { Fleet } from './fleet.ts';
 import type { ClusterEntry, FleetCluster } from './fleet-cluster.ts';
 import { ClusterNotFoundError } from './fleet-errors.ts';
+import type { ClusterTransition } from './journal.ts';
 
 const entry = (id: string): ClusterEntry => ({
   id,
@@ -26,10 +27,15 @@ function play({ slow = new Set<string>(), consumer }: { slow?: Set<string>; cons
     }),
   };
   const seconds: number[] = [];
-  const observer = { transition: () => {}, synced: (value: number) => void seconds.push(value) };
+  const uncertain: string[] = [];
+  const observer = {
+    transition: ({ state }: ClusterTransition) => void (state === 'kept' && uncertain.push('a transition')),
+    synced: (value: number) => void seconds.push(value),
+    listUncertain: () => void uncertain.push('a list'),
+  };
   const consumers = consumer ? [consumer] : [];
   const fleet = new Fleet({ clock, log, openClient, caches: [cache], consumers, observer });
-  return { fleet, clock, lines, seconds };
+  return { fleet, clock, lines, seconds, uncertain };
 }
 
 it('F1: has a cluster by its name, and an error of its own for one that it does not have', async () => {
@@ -93,6 +99,30 @@ it('F10, F11: remembers the last hundred changes, and logs each with name and id
   await clock.settle();
   expect(fleet.history()).toHaveLength(100);
   expect(lines.at(-1)).toEqual({ cluster: 'c59', clusterID: 'id-59', reason: 'added', message: 'cluster is engaged' });
+});
+
+it('F11: names the set of a cluster in its log lines, if the inventory does', async () => {
+  const { fleet, clock, lines } = play();
+  fleet.upsert('one', { ...entry('a'), clusterSet: 'homelab' });
+  await clock.settle();
+  expect(lines.at(-1)).toMatchObject({ cluster: 'one', clusterID: 'a', clusterset: 'homelab' });
+});
+
+it('F6: an uncertain list is in the journal and the log, is no change of a cluster, and every cluster stays', async () => {
+  const { fleet, clock, lines, uncertain } = play();
+  fleet.upsert('one', entry('a'));
+  await clock.settle();
+  fleet.reportUncertainList('The list lacks it.');
+  expect(fleet.history().at(-1)).toMatchObject({
+    state: 'kept',
+    reason: 'list-uncertain',
+    message: 'The list lacks it.',
+  });
+  expect(lines.at(-1)).toEqual({
+    ...{ reason: 'list-uncertain', error: 'The list lacks it.', message: 'all clusters are kept' },
+  });
+  expect(uncertain).toEqual(['a list']);
+  expect(fleet.names()).toEqual(['one']);
 });
 
 it.each(['', 'a#b', 'x'.repeat(64)])('refuses the name %j', async (name) => {

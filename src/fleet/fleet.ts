@@ -22,6 +22,8 @@ export interface FleetObserver {
   transition(transition: ClusterTransition): void;
   /** The seconds from the start of a cluster until its caches were filled. */
   synced(seconds: number): void;
+  /** A list of the inventory is not believed yet; see {@link Fleet.reportUncertainList}. */
+  listUncertain(): void;
 }
 
 export interface FleetOptions {
@@ -36,6 +38,12 @@ export interface FleetOptions {
   readonly syncSeconds?: number;
   /** Number of clusters that start at the same time; default 10. One that is slow is not counted for long. */
   readonly maxStarts?: number;
+}
+
+interface ReportSubject {
+  readonly name: string;
+  readonly id: string;
+  readonly clusterSet?: string | undefined;
 }
 
 /** A cluster that has not started by then goes on beside the limit, so that slow ones do not hold up the others. */
@@ -61,7 +69,7 @@ export class Fleet {
       engage: async (cluster) => {
         for (const consumer of options.consumers) await consumer(cluster);
       },
-      report: ({ name, id }, state, reason, error) => this.#report(name, id, state, reason, error),
+      report: (slot, state, reason, error) => this.#report(slot, state, reason, error),
       sleep: (seconds, signal) => options.clock.sleep(seconds * 1000, signal).catch(() => {}),
     };
   }
@@ -88,7 +96,7 @@ export class Fleet {
     if (this.#isStopped) return;
     if (name === '' || name.length > maxNameLength || name.includes('#')) {
       const problem = new RangeError(`A name has 1 to ${maxNameLength} characters, none of which is #.`);
-      this.#report(name.slice(0, maxNameLength), entry.id, 'rejected', 'invalid-entry', problem);
+      this.#report({ ...entry, name: name.slice(0, maxNameLength) }, 'rejected', 'invalid-entry', problem);
       return;
     }
     const slot = this.#slots.get(name);
@@ -106,7 +114,16 @@ export class Fleet {
 
   /** Records that an entry cannot be used. A cluster that was engaged before stays. */
   reject(name: string, error: unknown): void {
-    this.#report(name, this.#slots.get(name)?.id ?? '', 'rejected', 'invalid-entry', error);
+    this.#report(this.#slots.get(name) ?? { name, id: '' }, 'rejected', 'invalid-entry', error);
+  }
+
+  /** Records that a list of the inventory is not believed yet. Every cluster stays. */
+  reportUncertainList(problem: string): void {
+    const { clock, log, observer } = this.#options;
+    const reason = 'list-uncertain';
+    this.#journal.add({ cluster: '', id: '', state: 'kept', reason, at: clock.now(), message: problem });
+    observer?.listUncertain();
+    log.warn({ reason, error: problem }, 'all clusters are kept');
   }
 
   remove(name: string): void {
@@ -154,8 +171,9 @@ export class Fleet {
     return cluster;
   }
 
-  #report(cluster: string, id: string, state: ClusterState, reason: ClusterChangeReason, error?: unknown): void {
+  #report(subject: ReportSubject, state: ClusterState, reason: ClusterChangeReason, error?: unknown): void {
     const { clock, log, observer } = this.#options;
+    const { name: cluster, id, clusterSet } = subject;
     const message = error === undefined ? undefined : String(error instanceof Error ? error.message : error);
     const transition: ClusterTransition = {
       ...{ cluster, id, state, reason, at: clock.now() },
@@ -163,7 +181,11 @@ export class Fleet {
     };
     this.#journal.add(transition);
     observer?.transition(transition);
-    const fields = { cluster, clusterID: id, reason, ...(message === undefined ? {} : { error: transition.message }) };
+    const fields = {
+      ...{ cluster, clusterID: id, reason },
+      ...(clusterSet === undefined ? {} : { clusterset: clusterSet }),
+      ...(message === undefined ? {} : { error: transition.message }),
+    };
     if (error === undefined) log.info(fields, `cluster is ${state}`);
     else log.warn(fields, `cluster is ${state}`);
   }

@@ -1,8 +1,9 @@
 /**
  * `syncing`: its caches are filled. `engaged`: consumers use it. `failed`: it could not be engaged, and is tried again.
- * `rejected`: its entry in the inventory cannot be used. `gone`: it has left the fleet.
+ * `rejected`: its entry in the inventory cannot be used. `gone`: it has left the fleet. `kept`: all clusters stay, although a list
+ * of the inventory lacks nearly all of them.
  */
-export type ClusterState = 'syncing' | 'engaged' | 'failed' | 'rejected' | 'gone';
+export type ClusterState = 'syncing' | 'engaged' | 'failed' | 'rejected' | 'gone' | 'kept';
 
 /** Why a cluster has changed its state. */
 export type ClusterChangeReason =
@@ -13,10 +14,12 @@ export type ClusterChangeReason =
   | 'start-failed'
   | 'consumer-failed'
   | 'invalid-entry'
+  | 'list-uncertain'
   | 'removed'
   | 'shutdown';
 
 export interface ClusterTransition {
+  /** Empty for `kept`, which concerns all clusters. */
   readonly cluster: string;
   readonly id: string;
   readonly state: ClusterState;

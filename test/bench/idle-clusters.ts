@@ -1,24 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Cluster } from '../../src/api/openmcp/types.ts';
 import { Testbed } from '../e2e/support/testbed/testbed.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Benchmark, Measurement } from './measurement.ts';
 import { cpuSeconds, residentMiB } from './process-stats.ts';
+import { createReadyClusters, manyClustersTestbed } from './ready-clusters.ts';
 import { awaitNoWrites, countProviderWrites, zeroMeasurement } from './write-counts.ts';
 
 const count = 100;
 const restSeconds = 120;
-
-async function createReadyClusters({ objects, recorder }: Testbed, say: (line: string) => void): Promise<void> {
-  const startedAt = performance.now();
-  for (let i = 0; i < count; i += 1) await objects.cluster({ namespace: 'bench', name: `c-${i}` });
-  const ready = (): number => {
-    const sightings = recorder.of(Cluster).filter(({ object }) => object.status?.phase === 'Ready');
-    return new Set(sightings.map(({ object }) => object.metadata.name)).size;
-  };
-  await eventually('all are ready', () => ready() === count, 500);
-  say(`${count} Clusters are ready after ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
-}
 
 /** The provider's work while nothing changes. */
 async function measureIdle(testbed: Testbed): Promise<Measurement[]> {
@@ -51,16 +40,12 @@ async function measureRestart(testbed: Testbed): Promise<Measurement> {
 export const idleClustersBenchmark: Benchmark = {
   name: `${count} Clusters`,
   async measure(say) {
-    const seeds = { truenas: { memoryMiB: 1_048_576, pools: [{ name: 'tank', sizeBytes: 2 ** 44 }] } };
-    const provider = { asProgram: { speed: 1, verbosity: 'info' } } as const;
-    // A hundred nodes that poll each second of simulated time: at the default speed they would need a core for
-    // themselves.
-    const testbed = await Testbed.open({ subnet: '127.42.202', timeScale: 0.05, seeds, provider });
+    const testbed = await Testbed.open({ subnet: '127.42.202', ...manyClustersTestbed });
     try {
       testbed.provider.start();
       await testbed.objects.credentials();
       await testbed.objects.config('home', { pool: [10, 250] });
-      await createReadyClusters(testbed, say);
+      await createReadyClusters(testbed, count, say);
       await awaitNoWrites(countProviderWrites(testbed));
       return [...(await measureIdle(testbed)), await measureRestart(testbed)];
     } catch (error) {

@@ -11,6 +11,7 @@ import { machineConfigBenchmark } from './machine-configs.ts';
 import type { Benchmark, Measurement } from './measurement.ts';
 import { virtualMachineBenchmark } from './nas/benchmark.ts';
 import { noisyNeighbourBenchmark } from './noisy-neighbours.ts';
+import { publicationBenchmark } from './publication/benchmark.ts';
 import { repairBenchmark } from './repair/benchmark.ts';
 import { bareServerBenchmark } from './robot/benchmark.ts';
 import { rolloutBenchmark } from './rollouts/benchmark.ts';
@@ -23,6 +24,7 @@ const benchmarks: readonly Benchmark[] = [
   grantBenchmark,
   manyRequestsBenchmark,
   idleClustersBenchmark,
+  publicationBenchmark,
   fleetBenchmark,
   virtualMachineBenchmark,
   bareServerBenchmark,

@@ -13,17 +13,17 @@ export interface PeerProcess {
   stop(graceSeconds?: number): Promise<void>;
 }
 
-const keptLines = 60;
-
 export interface PeerProcessOptions {
   readonly path: string;
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   /** Its working directory. */
   readonly folder?: string;
+  /** Number of lines of {@link PeerProcess.tail}; default 60. */
+  readonly keptLines?: number;
 }
 
-export function startPeerProcess({ path, args, env, folder }: PeerProcessOptions): PeerProcess {
+export function startPeerProcess({ path, args, env, folder, keptLines = 60 }: PeerProcessOptions): PeerProcess {
   const child = spawn(path, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: env ?? process.env,

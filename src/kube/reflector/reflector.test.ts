@@ -321,6 +321,26 @@ describe('a reflector', () => {
     expect(fixture.heard.slice(2)).toEqual(['resync a', 'resync b']);
   });
 
+  it('keeps what it knows while its check refuses a list, and lists again', async () => {
+    let isRefused = true;
+    const checkList = (listed: readonly unknown[], known: readonly unknown[]) => {
+      if (isRefused && listed.length < known.length) throw new Error('it lacks objects');
+    };
+    const fixture = await startReflectorHarness(
+      [listResponse('10', secretObject('a', '1')), listResponse('40')],
+      [errorResponse(410, 'Expired'), watchResponse()],
+      { checkList },
+    );
+    for (const times of [1, 2, 3]) {
+      await untilFailed(fixture, times);
+      expect(fixture.heard).toEqual(['added a']);
+      if (times === 3) isRefused = false;
+      await fixture.sleepOn();
+    }
+    await untilHeard(fixture, 2);
+    expect(fixture.heard).toEqual(['added a', 'deleted a']);
+  });
+
   it('continues after a listener throws, and calls the other listeners', async () => {
     const fixture = await startReflectorHarness(
       [listResponse('10', secretObject('a', '1'))],

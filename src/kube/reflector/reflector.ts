@@ -25,6 +25,8 @@ export interface ReflectorOptions<T> extends ListOptions, Pick<WatchOptions, 'bo
   readonly indexes?: Indexes<T>;
   /** Maximum number of stored objects; beyond it the reflector lists again. Default: the limit of a list. */
   readonly maxObjects?: number;
+  /** Throws if a list must not replace what is known. The list then counts as a failure, and is made again later. */
+  readonly checkList?: (listed: readonly T[], known: readonly T[]) => void;
   readonly observer?: ReflectorObserver;
 }
 
@@ -178,6 +180,7 @@ export class Reflector<T extends KubeObject> {
     if (signal.aborted) return;
     if (items.length > (this.#options.maxObjects ?? platformClusterLimits.listItems))
       throw tooManyObjectsError(this.name, items.length);
+    this.#options.checkList?.(items, this.#store.list());
     this.#version = resourceVersion;
     this.#lastListAt = this.#clock.now();
     this.#lastChangeAt = this.#clock.monotonic();

@@ -5,6 +5,7 @@ import { ClusterProperty, InventoryProfile } from '../../../src/controllers/publ
 import { CustomResourceDefinition, Namespace, Secret } from '../../../src/kube/core-types.ts';
 import { eventually } from '../../support/eventually.ts';
 import { multiclusterCrd } from '../../support/fixtures/multicluster-crds.ts';
+import { upgradeKubernetes } from '../support/access/change-nodes.ts';
 import { agedToken, askWith, publishedHelpers, publishedKubeconfig, readerRole } from '../support/access/published.ts';
 import { withAdminClient } from '../support/access/workload-cluster.ts';
 import { providerWrites } from '../support/observation/provider-calls.ts';
@@ -142,6 +143,20 @@ describe('the ClusterProfile', () => {
     });
     expect(after.status?.conditions).toContainEqual(other);
   });
+
+  it('M5: follows an upgrade of Kubernetes with its version, and stays the same profile with the same credentials', async () => {
+    const [before, kubeconfig] = [await profile(), publishedKubeconfig(await secret('-profile'))];
+    await upgradeKubernetes(open(), cluster, '1.36.1');
+    const after = await eventually('the version is the new one', async () => {
+      const now = await profile();
+      return now.status?.version?.kubernetes === 'v1.36.1' && now;
+    });
+    expect(after.metadata.uid).toBe(before.metadata.uid);
+    expect(after.spec).toEqual(before.spec);
+    expect(after.status?.accessProviders).toEqual(before.status?.accessProviders);
+    expect(publishedKubeconfig(await secret('-profile'))).toBe(kubeconfig);
+    expect(await askWith(kubeconfig)).toBe('allowed');
+  });
 });
 
 it('Argo CD gets a cluster Secret in its own format', async () => {
@@ -177,7 +192,10 @@ it('a section that is removed is withdrawn, with its account and the membership 
     expect(await properties()).toEqual({});
     return true;
   });
-  expect(await isPublished('True')).toBe(`As ${name}: Argo CD Secret fleet/${name}-argocd.`);
+  await eventually('the condition names what is left', async () => {
+    expect(await isPublished('True')).toBe(`As ${name}: Argo CD Secret fleet/${name}-argocd.`);
+    return true;
+  });
 });
 
 it('M16: an object of others with the name of ours is not touched', async () => {

@@ -10,12 +10,15 @@ import { type PeerProcess, startPeerProcess } from '../../peers/peer-process.ts'
 import { eventually } from '../../support/eventually.ts';
 import { multiclusterCrd } from '../../support/fixtures/multicluster-crds.ts';
 import { missingForRealWorkload } from '../../world/talos/workload/real-workload.ts';
+import { restartNodesByRollout } from '../support/access/change-nodes.ts';
 import { agedToken, publishedHelpers, publishedKubeconfig, readerRole } from '../support/access/published.ts';
 import { ConfigMap, withAdminClient } from '../support/access/workload-cluster.ts';
 import { printMeasurement } from '../support/observation/print-measurement.ts';
 import { missingForRealPlatformCluster } from '../support/testbed/real-platform-cluster.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
+/** While a cluster does not answer, its consumers log each attempt. */
+const keptLines = 50_000;
 const missing = missingPeers('mcr-kubeconfig') ?? missingForRealWorkload() ?? missingForRealPlatformCluster();
 if (missing) it('controllers of multicluster-runtime engage a published cluster', ({ skip }) => skip(missing));
 else withConsumers();
@@ -60,7 +63,7 @@ function withConsumers(): void {
   const start = (peer: PeerName, ...args: string[]): void => {
     const path = findPeer(peer) ?? '';
     const env = { ...process.env, KUBECONFIG: open().world.kubeconfig };
-    running.set(peer, startPeerProcess({ path, args, env }));
+    running.set(peer, startPeerProcess({ path, args, env, keptLines }));
   };
   const renewToken = async (secretName: string): Promise<void> => {
     const before = publishedKubeconfig(await secret(secretName));
@@ -135,6 +138,23 @@ function withConsumers(): void {
       expect(after.resourceVersion).toBe(before.resourceVersion);
       expect(linesOf('mcr-inventory', 're-engaging')).toEqual([]);
     });
+  });
+
+  it('M1, M7: they stay engaged while a rollout restarts the only node, and go on afterwards', async () => {
+    const engagements = () => ({
+      kubeconfig: linesOf('mcr-kubeconfig', 'Successfully').length,
+      inventory: missingInventory ? 0 : linesOf('mcr-inventory', 'engag').length,
+    });
+    const versions = async () => [
+      (await secret()).metadata.resourceVersion,
+      (await secret('-profile')).metadata.resourceVersion,
+    ];
+    const before = { engagements: engagements(), versions: await versions() };
+    expect(before.engagements.kubeconfig).toBeGreaterThan(0);
+    await restartNodesByRollout(open(), cluster);
+    await seesNew('mcr-kubeconfig', 'after-the-rollout');
+    if (!missingInventory) await says('mcr-inventory', 'after-the-rollout');
+    expect({ engagements: engagements(), versions: await versions() }).toEqual(before);
   });
 
   it('M3, M13: they let go before any machine is touched', async () => {
