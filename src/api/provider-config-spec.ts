@@ -3,10 +3,12 @@ import { platforms } from '../platforms/index.ts';
 import { BackupSchema } from './schema/backup-schema.ts';
 import {
   CniSchema,
+  ExternalCloudProviderSchema,
   extraManifestsSchema,
   inlineManifestsSchema,
   KubeSpanSchema,
   kubeProxySchema,
+  regionSchema,
 } from './schema/cluster-network-schema.ts';
 import { ProxySchema, RegistriesSchema } from './schema/egress-schema.ts';
 import {
@@ -127,6 +129,7 @@ const Kubernetes = z
       ),
     extraManifests: extraManifestsSchema,
     inlineManifests: inlineManifestsSchema,
+    externalCloudProvider: ExternalCloudProviderSchema,
   })
   .describe('Kubernetes versions offered to Clusters, and what each cluster begins with.');
 
@@ -203,14 +206,14 @@ const Network = z
       .array(
         z
           .string()
-          .regex(/^[0-9.]+(-[0-9.]+)?$/)
-          .max(31),
+          .regex(/^[0-9A-Fa-f.:]+(-[0-9A-Fa-f.:]+)?$/)
+          .max(79),
       )
       .min(1)
       .max(32)
       .optional()
       .describe(
-        'IPv4 addresses for nodes and virtual addresses: single addresses, or ranges like 192.168.10.20-192.168.10.60. They must not be in use elsewhere. Each cluster takes one for each node and one for its endpoint. On platforms whose nodes have addresses of their own: addresses of the private network, if any.',
+        'Addresses for nodes and virtual addresses: single addresses, or ranges like 192.168.10.20-192.168.10.60. They must not be in use elsewhere. Each cluster takes one for each node and one for its endpoint. All are IPv4, or all are IPv6 for clusters of IPv6 alone. On platforms whose nodes have addresses of their own: IPv4 addresses of the private network, if any.',
       ),
     addressAssignment: z
       .enum(['Static', 'DHCP'])
@@ -218,11 +221,16 @@ const Network = z
       .describe(
         'Assignment of addresses to nodes. Static: in the machine configuration. DHCP: by a DHCP server with a reservation for the MAC address of the first network card; the command reservations prints the reservations. Applies to new nodes. On platforms whose nodes have addresses of their own: only Static. Default: Static.',
       ),
-    prefix: z.int().min(8).max(30).optional().describe('Prefix length of the subnet of addressPool, e.g. 24.'),
+    prefix: z
+      .int()
+      .min(8)
+      .max(126)
+      .optional()
+      .describe('Prefix length of the subnet of addressPool, e.g. 24. At most 30 for IPv4.'),
     gateway: ipAddressSchema
       .optional()
       .describe(
-        'Default gateway of the nodes, inside their subnet and outside addressPool. Omit it with DHCP, and on platforms whose nodes have addresses of their own.',
+        'Default gateway of the nodes, inside their subnet and outside addressPool; with IPv6 also a link-local address such as fe80::1. Omit it with DHCP, and on platforms whose nodes have addresses of their own.',
       ),
     ipv6: z
       .strictObject({
@@ -255,6 +263,7 @@ const Network = z
     cni: CniSchema,
     kubeProxy: kubeProxySchema,
     kubeSpan: KubeSpanSchema,
+    region: regionSchema,
   })
   .describe('The network of the nodes.');
 
@@ -348,6 +357,12 @@ const Spec = z
         [`!${usesDhcp}`, ...externalPlatforms.map((name) => `!has(self.${name})`)].join(' && '),
         'network.nameServers',
       ),
+      {
+        rule: '!self.kubernetes.externalCloudProvider.enabled || !has(self.network.region)',
+        message:
+          'network.region must be omitted with kubernetes.externalCloudProvider: the cloud controller manager sets it',
+        fieldPath: '.network.region',
+      },
       ...platforms.flatMap((platform) => platform.config.specRules),
     ],
   });

@@ -4,7 +4,7 @@ import { rejectionReasonOf } from '../controllers/host/filter-hosts.ts';
 import { addressHolder } from '../controllers/shared/addresses/address-leases.ts';
 import { reservedAddresses } from '../controllers/shared/addresses/fixed-endpoints.ts';
 import type { Services } from '../controllers/shared/services.ts';
-import { listIpv4Addresses, parseIpv4Range } from '../lib/net/ipv4.ts';
+import { listIpAddresses, parseIpRange } from '../lib/net/ip.ts';
 import { describeInstance } from './instances.ts';
 import { isToBeDeleted, type ScalablePool } from './node-groups.ts';
 
@@ -75,10 +75,10 @@ function countAddresses(services: Services, pool: ScalablePool, held: HeldAddres
   if (!needsAddresses(pool)) return undefined;
   const holders = new Set(held.values());
   const open = countOpen(pool, ({ metadata }) => holders.has(addressHolder.machine(metadata.name).text));
-  const ranges = addressPool.map(parseIpv4Range).filter((range) => range !== undefined);
+  const ranges = addressPool.map(parseIpRange).filter((range) => range !== undefined);
   const reserved = reservedAddresses(services);
   let free = 0;
-  for (const address of listIpv4Addresses(ranges)) {
+  for (const address of listIpAddresses(ranges)) {
     if (!held.has(address) && !reserved.has(address)) free += 1;
     // More than that are never asked for.
     if (free >= open + pool.limits.max) break;

@@ -34,6 +34,8 @@ export function listScalablePools(services: Services, cluster: Cluster): readonl
   const desired = config && resolveDesiredSpec(services, config, cluster);
   if (!desired || 'refused' in desired || cluster.metadata.deletionTimestamp) return [];
   const { spec } = desired;
+  // An autoscaler removes instances whose ids no Node has, and the ids of these Nodes come from others.
+  if (spec.kubernetes.externalCloudProvider.enabled) return [];
   const platform = choosePlatform(services.platforms, spec);
   if (!platform) return [];
   const ref = clusterIdentityOf(cluster);

@@ -27,6 +27,7 @@ describe('D58: the node that a pool without nodes would get', () => {
       'kubernetes.io/os': 'linux',
       'kubernetes.io/arch': 'amd64',
       [labels.pool]: 'work',
+      'node.kubernetes.io/instance-type': '2cpu-4096mib',
       disk: 'nvme',
     });
     expect(found?.spec?.taints).toEqual([expect.objectContaining(taint)]);

@@ -5,6 +5,7 @@ import { toHostView } from '../controllers/host/availability.ts';
 import type { Services } from '../controllers/shared/services.ts';
 import type { HostHardware } from '../engine/host.ts';
 import type { SizeHardware } from '../engine/node.ts';
+import { instanceTypeOfSize, placementLabelsOf } from '../engine/node-labels.ts';
 import { TemplateNodeSchema } from './gen/node_pb.ts';
 import type { ScalablePool } from './node-groups.ts';
 
@@ -32,14 +33,22 @@ export function encodeTemplateNode(services: Services, pool: ScalablePool): Uint
 }
 
 /** The labels that kubelet and the machine configuration set. The failure domain of a new Machine is not known yet. */
-function labelsOf({ workers, platform: { platform, config } }: ScalablePool, name: string): Record<string, string> {
+function labelsOf(
+  { workers, spec, platform: { platform, config } }: ScalablePool,
+  name: string,
+): Record<string, string> {
   const [zone, ...others] = platform.failureDomains.names(config);
+  const size = platform.sizeHardware?.(config, workers.size);
   return {
     'kubernetes.io/hostname': name,
     'kubernetes.io/os': 'linux',
     'kubernetes.io/arch': 'amd64',
     [labels.pool]: workers.name,
-    ...(zone === undefined || others.length > 0 ? {} : { 'topology.kubernetes.io/zone': zone }),
+    ...placementLabelsOf({
+      instanceType: size && instanceTypeOfSize(size),
+      region: spec.network.region,
+      zone: others.length > 0 ? undefined : zone,
+    }),
     ...workers.labels,
   };
 }

@@ -13,7 +13,7 @@ import { failureDomainsOrDefault } from '../engine/capabilities/failure-domains.
 import type { Diagnostic } from '../engine/diagnostic.ts';
 import { ObjectStore } from '../kube/reflector/object-store.ts';
 import { ProviderError } from '../lib/errors.ts';
-import { ipv4RangeContains, parseIpv4, parseIpv4Range } from '../lib/net/ipv4.ts';
+import { ipRangesOverlap, parseIp, parseIpRange } from '../lib/net/ip.ts';
 import { platforms } from '../platforms/index.ts';
 import type { CheckSettings } from './flags/read-only-settings.ts';
 import type { CommandOutput } from './output/output-schemas.ts';
@@ -130,14 +130,14 @@ async function runPreflight(
   spec: ProviderConfigSpec,
 ): Promise<readonly Diagnostic[]> {
   const { version, factoryUrl, extensions, kernelArguments } = spec.talos;
-  const ranges = (spec.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
+  const ranges = (spec.network.addressPool ?? []).flatMap((text) => parseIpRange(text) ?? []);
   return await platform.preflight({
     ...at,
     ...{ config, ...here },
     talos: { version, factoryUrl, schematic: { extensions, kernelArguments } },
     isPoolAddress: (text) => {
-      const address = parseIpv4(text);
-      return address !== undefined && ranges.some((range) => ipv4RangeContains(range, address));
+      const address = parseIp(text);
+      return address !== undefined && ranges.some((range) => ipRangesOverlap(range, address));
     },
   });
 }

@@ -3,7 +3,7 @@ import { reservedAddresses } from '../controllers/shared/addresses/fixed-endpoin
 import { choosePlatform } from '../controllers/shared/spec/choose-platform.ts';
 import { parseSpec } from '../controllers/shared/spec/parse-spec.ts';
 import { ProviderError } from '../lib/errors.ts';
-import { listIpv4Addresses, parseIpv4Range } from '../lib/net/ipv4.ts';
+import { listIpAddresses, parseIpRange } from '../lib/net/ip.ts';
 import { platforms } from '../platforms/index.ts';
 import type { ReservationsSettings } from './flags/read-only-settings.ts';
 import type { CommandOutput } from './output/output-schemas.ts';
@@ -52,9 +52,9 @@ async function listReservations(at: ReadOnlySession, name: string): Promise<Dhcp
   const installation = await at.installationId();
   if (!installation) throw new ProviderError('INTERNAL', 'The MAC addresses of nodes need a platform cluster.');
   const given = reservedAddresses({ platforms, stores: { providerConfigs: { list: () => [config] } } });
-  const ranges = (parsed.data.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
+  const ranges = (parsed.data.network.addressPool ?? []).flatMap((text) => parseIpRange(text) ?? []);
   const owner = { installation, provider: parsed.data.providerRef.name };
-  return [...new Set(listIpv4Addresses(ranges))]
+  return [...new Set(listIpAddresses(ranges))]
     .filter((address) => !given.has(address))
     .map((address) => ({ address, mac: reservedMac(owner, address) }));
 }

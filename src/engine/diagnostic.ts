@@ -6,6 +6,6 @@ export interface Diagnostic {
   readonly reason: string;
   /** A sentence that says what to do. */
   readonly message: string;
-  /** Information only: nothing is wrong. */
+  /** Information only: machines can be created. */
   readonly advice?: true;
 }

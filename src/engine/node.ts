@@ -52,10 +52,20 @@ export interface NodeHardware {
   readonly links: readonly NodeLink[];
   /** `spec.providerID` of the Kubernetes Node. */
   readonly providerId: string;
+  /** What kind of machine it is, as a label value: a product of its provider, or the shape of a virtual machine. */
+  readonly instanceType?: string;
+  /** Where the provider of the machine has it, as label values. */
+  readonly topology?: NodeTopology;
   /** File systems on separate disks. */
   readonly volumes?: readonly NodeVolume[];
   /** Addresses that every control plane configures and the platform routes to one of them. */
   readonly floatingAddresses?: readonly string[];
+}
+
+/** A zone fails as a whole, like a data center; a region contains zones. */
+export interface NodeTopology {
+  readonly region: string;
+  readonly zone: string;
 }
 
 /** The hardware of the machines of a size. */

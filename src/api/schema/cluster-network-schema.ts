@@ -101,3 +101,30 @@ export const inlineManifestsSchema = z
   .default([])
   .meta(listMapBy('name'))
   .describe(`Manifests for each cluster. ${createdOnce} Default: none.`);
+
+export const ExternalCloudProviderSchema = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .default(false)
+      .meta(
+        celValidation(
+          'self == oldSelf',
+          'kubernetes.externalCloudProvider.enabled cannot be changed, the provider id of a Node is set once: create a new ProviderConfig instead',
+        ),
+      )
+      .describe(
+        'Whether a cloud controller manager that you install initializes the Nodes: it sets their provider ids and the labels of instance type, region and zone, and removes the taint node.cloudprovider.kubernetes.io/uninitialized, before which no ordinary Pod runs. cluster-autoscaler cannot use such clusters. Immutable. Default: false.',
+      ),
+  })
+  .prefault({})
+  .describe('A cloud controller manager of others. Without it the provider itself sets provider ids and labels.');
+
+export const regionSchema = z
+  .string()
+  .max(63)
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$/)
+  .optional()
+  .describe(
+    'Region of the nodes, which they have as the label topology.kubernetes.io/region. Default: that of the machine, where the platform knows it; else none.',
+  );

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { Host, hostsOfPlatform, serverIDsOf } from '../../api/host.ts';
 import { labels } from '../../api/names.ts';
 import type { AccountServer } from '../../engine/capabilities/hosts.ts';
+import { toLabelValue } from '../../engine/node-labels.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { trimTrailing } from '../../lib/text.ts';
 
@@ -103,16 +104,6 @@ function takeFreeName(wanted: string, names: Set<string>): string {
   names.add(name);
   return name;
 }
-
-/** The nearest label value: at most 63 of `[A-Za-z0-9._-]`, letters or digits at both ends. */
-const toLabelValue = (text: string): string =>
-  trimTrailing(
-    text
-      .replace(/[^A-Za-z0-9._-]+/g, '-')
-      .replace(/^[^A-Za-z0-9]+/, '')
-      .slice(0, 63),
-    /[^A-Za-z0-9]/,
-  );
 
 /** The name of a server could end the comment and begin a document. */
 const toCommentLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');

@@ -6,7 +6,8 @@ import {
   type ProviderInstance,
 } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
-import type { ObjectKey } from '../../kube/resource.ts';
+import { createKeySource, type KeySource } from '../../kube/controller/controller.ts';
+import { type ObjectKey, objectKeyOf } from '../../kube/resource.ts';
 import { isOwnProfile } from '../provider-config/cluster-profile.ts';
 import { hasIgnoreOperation } from '../shared/objects.ts';
 import type { Services, Stores } from '../shared/services.ts';
@@ -51,3 +52,9 @@ export function findServedCluster(services: Services, key: ObjectKey): Cluster |
   const cluster = cached && newestKnown(services.kube, Cluster, cached);
   return cluster && isOwnCluster(services, cluster) && !hasIgnoreOperation(cluster) ? cluster : undefined;
 }
+
+/** Wakes Clusters when their profile, which decides about the responsibility for them, appears, changes or goes. */
+export const profileKeySource = ({ clusters, profiles }: Pick<Stores, 'clusters' | 'profiles'>): KeySource =>
+  createKeySource(profiles, ({ kind, object }) =>
+    kind === 'resync' ? [] : clusters.by('profile', object.metadata.name).map(objectKeyOf),
+  );

@@ -34,7 +34,7 @@ export async function resolveEndpoint(
     const holder = addressHolder.cluster(view.ref);
     const pool = view.spec?.network.addressPool ?? [];
     const address = await services.addresses.claim(holder, pool, reservedAddresses(services), signal);
-    return found(`https://${address}:6443`, address);
+    return found(`https://${toAuthority(address, 6443)}`, address);
   } catch (error) {
     if (!(error instanceof ProviderError) || error.code !== 'ADDRESS_POOL_EMPTY') throw error;
     const message = `ProviderConfig ${view.config?.metadata.name}: ${error.message}`;

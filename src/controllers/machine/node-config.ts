@@ -2,6 +2,7 @@ import type { Machine } from '../../api/machine.ts';
 import { labels } from '../../api/names.ts';
 import type { NetworkSpec, ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { NodeHardware } from '../../engine/node.ts';
+import { placementLabelsOf } from '../../engine/node-labels.ts';
 import {
   type ConfigPatch,
   issuerCaId,
@@ -29,6 +30,7 @@ export interface NodeConfigSources {
 /** Derives the input of the machine configuration from ProviderConfig and Machine. */
 export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: NodeConfigSources): MachineConfigInput {
   const { talos, network, controlPlane } = spec;
+  const externalCloudProvider = spec.kubernetes.externalCloudProvider.enabled;
   const pool = spec.workerPools.find((candidate) => candidate.name === machine.pool);
   const isControlPlane = machine.role === 'controlplane';
   const floating = isControlPlane ? (hardware.floatingAddresses ?? []) : [];
@@ -62,7 +64,13 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
     ...(isControlPlane && machine.virtualAddress ? { vip: machine.virtualAddress } : {}),
     talosCertSANs: floating,
     apiServerCertSANs: floating,
-    nodeLabels: { [labels.pool]: machine.pool, ...zoneLabelsOf(machine), ...pool?.labels },
+    nodeLabels: {
+      [labels.pool]: machine.pool,
+      // A label that the machine configuration names belongs to Talos, so that nobody else can set it.
+      ...(externalCloudProvider ? {} : labelsByPlacement(spec, machine, hardware)),
+      ...pool?.labels,
+    },
+    externalCloudProvider,
     nodeTaints: pool?.taints ?? [],
     schedulableControlPlanes:
       controlPlane.schedulable || spec.workerPools.every((candidate) => candidate.replicas === 0),
@@ -107,6 +115,14 @@ function patchesFor(spec: ProviderConfigSpec, machine: Machine['spec']): ConfigP
   return [...at('talos', spec.talos.patches), ...own];
 }
 
-/** Kubernetes spreads Pods over these labels by default. */
-const zoneLabelsOf = ({ failureDomain }: Machine['spec']): Record<string, string> =>
-  failureDomain === undefined ? {} : { 'topology.kubernetes.io/zone': failureDomain };
+/** A failure domain is a zone, where the platform has several of them. */
+const labelsByPlacement = (
+  { network }: ProviderConfigSpec,
+  { failureDomain }: Machine['spec'],
+  { instanceType, topology }: NodeHardware,
+): Record<string, string> =>
+  placementLabelsOf({
+    instanceType,
+    region: network.region ?? topology?.region,
+    zone: failureDomain ?? topology?.zone,
+  });

@@ -1,5 +1,5 @@
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
-import { listIpv4Addresses, parseIpv4Range } from '../../lib/net/ipv4.ts';
+import { listIpAddresses, parseIpRange, toAuthority } from '../../lib/net/ip.ts';
 import type { FixedEndpoint } from '../shared/addresses/fixed-endpoints.ts';
 import { readMachineFact } from '../shared/machine-facts.ts';
 import { needsVirtualAddress } from '../shared/spec/check-addresses.ts';
@@ -46,14 +46,14 @@ export async function planAddresses(
     const address = known.get(slot.name) ?? (await next());
     if (address !== undefined) known.set(slot.name, address);
   }
-  const url = virtualAddress === undefined ? undefined : `https://${virtualAddress}:6443`;
+  const url = virtualAddress === undefined ? undefined : `https://${toAuthority(virtualAddress, 6443)}`;
   const endpoint = existing?.endpoint ?? (fixedEndpoint ? `https://${fixedEndpoint.at}` : url);
   return { endpoint, virtualAddress, machines: known };
 }
 
 async function* freeAddresses({ spec, reserved, holderOf }: AddressPlanInput): AsyncGenerator<string, undefined> {
-  const ranges = (spec.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
-  for (const address of listIpv4Addresses(ranges)) {
+  const ranges = (spec.network.addressPool ?? []).flatMap((text) => parseIpRange(text) ?? []);
+  for (const address of listIpAddresses(ranges)) {
     if (!reserved.has(address) && (await holderOf(address)) === undefined) yield address;
   }
   return undefined;

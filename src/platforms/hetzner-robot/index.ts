@@ -1,5 +1,6 @@
 import { definePlatform } from '../../engine/define-platform.ts';
 import type { Platform } from '../../engine/platform.ts';
+import { hostOfUrl } from '../../lib/net/ip.ts';
 import { endpointModeOf, imageChecksumRule, RobotConfig } from './config.ts';
 import { failOverEndpoint } from './endpoint-failover.ts';
 import { robotErrorCodes } from './error-codes.ts';
@@ -22,9 +23,7 @@ export const hetznerRobot: Platform = definePlatform({
     schema: RobotConfig,
     credentialsRef: (config) => config.credentialsRef.name,
     specRules: [imageChecksumRule],
-    foreignHosts: (config) => [
-      { field: 'hetznerRobot.url', host: new URL(config.url).hostname.replace(/^\[(.*)\]$/, '$1') },
-    ],
+    foreignHosts: (config) => [{ field: 'hetznerRobot.url', host: hostOfUrl(new URL(config.url)) }],
   },
   sizes: (config) => config.sizes.map((size) => size.name),
   check,

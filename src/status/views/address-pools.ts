@@ -1,5 +1,5 @@
 import { reservedAddresses } from '../../controllers/shared/addresses/fixed-endpoints.ts';
-import { countIpv4Addresses, ipv4RangeContains, parseIpv4, parseIpv4Range } from '../../lib/net/ipv4.ts';
+import { countIpAddresses, ipRangesOverlap, parseIp, parseIpRange } from '../../lib/net/ip.ts';
 import type { AddressPoolJson } from '../api-types.ts';
 import { type FleetSources, ownConfigs, ownMachines } from './status-sources.ts';
 
@@ -12,11 +12,11 @@ export function listAddressPools(sources: FleetSources): AddressPoolJson[] {
   // Machines are known at once, and claims within a minute.
   const taken =
     heldAddresses && new Set([...heldAddresses, ...reservedAddresses(sources), ...machineAddresses(sources)]);
-  const takenNumbers = taken && [...taken].flatMap((address) => parseIpv4(address) ?? []);
+  const takenAddresses = taken && [...taken].flatMap((address) => parseIp(address) ?? []);
   const pools = [...groupConfigs(sources)].map(([pool, configs]): AddressPoolJson => {
-    const ranges = pool.split(', ').flatMap((text) => parseIpv4Range(text) ?? []);
-    const total = countIpv4Addresses(ranges);
-    const used = takenNumbers?.filter((address) => ranges.some((range) => ipv4RangeContains(range, address))).length;
+    const ranges = pool.split(', ').flatMap((text) => parseIpRange(text) ?? []);
+    const total = countIpAddresses(ranges);
+    const used = takenAddresses?.filter((address) => ranges.some((range) => ipRangesOverlap(range, address))).length;
     return { pool, configs, total, ...(used === undefined ? {} : { free: Math.max(0, total - used) }) };
   });
   return pools.sort((a, b) => (a.free ?? 0) - (b.free ?? 0) || (a.pool < b.pool ? -1 : 1)).slice(0, maxPools);

@@ -4,6 +4,7 @@ import { type Client, createClient, type CallOptions as GrpcOptions } from '@con
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { assertActive } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { withHttp2Authority } from '../../lib/net/http2-authority.ts';
 import { toAuthority } from '../../lib/net/ip.ts';
 import { type CallObserver, observeCall } from '../../lib/observers.ts';
 import { toTalosError } from './errors.ts';
@@ -105,7 +106,7 @@ export class TalosConnection {
     if (this.#closed) throw new ProviderError('TALOS_UNREACHABLE', `${this.address}: the connection was closed.`);
     if (this.#current?.tls === tls) return this.#current;
     this.#drop();
-    this.#current = { tls, session: new Http2SessionManager(this.#url, {}, tls) };
+    this.#current = { tls, session: new Http2SessionManager(this.#url, {}, withHttp2Authority(this.address, tls)) };
     return this.#current;
   }
 

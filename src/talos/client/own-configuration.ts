@@ -1,18 +1,23 @@
 import { ProviderError } from '../../lib/errors.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
 import { isMainYamlDocument, parseConfigYaml } from '../config/edit/config-yaml.ts';
+import { machineIdAnnotation } from '../config/machine-id-annotation.ts';
 import { readMachineConfig } from './api-server-pod.ts';
 import type { TalosClient } from './client.ts';
 import type { TalosCallOptions } from './connection.ts';
 
-const providerIdPath = ['machine', 'kubelet', 'extraArgs', 'provider-id'];
+/** The second one identifies the machines of a cluster whose provider ids come from a cloud controller manager. */
+const idPaths = [
+  ['machine', 'kubelet', 'extraArgs', 'provider-id'],
+  ['machine', 'nodeAnnotations', machineIdAnnotation],
+];
 /** Maximum length of an id in a message. */
 const maxIdLength = 200;
 
 /**
  * The active configuration of the machine with this provider id. Throws TALOS_FOREIGN_NODE if another machine of the
  * cluster answers: one that was given up and still runs has the address, the name and the certificates of its
- * successor. A configuration without a provider id was edited by hand, and does not identify its machine.
+ * successor. A configuration without an id was edited by hand, and does not identify its machine.
  */
 export async function readOwnConfiguration(
   node: TalosClient,
@@ -20,7 +25,8 @@ export async function readOwnConfiguration(
   options: TalosCallOptions,
 ): Promise<SecretString> {
   const config = await readMachineConfig(node, options);
-  const found = parseConfigYaml(config).find(isMainYamlDocument)?.getIn(providerIdPath);
+  const main = parseConfigYaml(config).find(isMainYamlDocument);
+  const found = idPaths.map((path) => main?.getIn(path)).find((id) => id !== undefined);
   if (found !== undefined && found !== providerId)
     throw new ProviderError(
       'TALOS_FOREIGN_NODE',

@@ -91,6 +91,11 @@ export interface MachineConfigInput {
   readonly apiServerCertSANs: readonly string[];
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly nodeTaints: readonly NodeTaint[];
+  /**
+   * Nodes register with the taint `node.cloudprovider.kubernetes.io/uninitialized` and without a provider id, both of
+   * which are up to a cloud controller manager. Default false.
+   */
+  readonly externalCloudProvider?: boolean;
   readonly schedulableControlPlanes: boolean;
   readonly discovery: { readonly enabled: boolean; readonly endpoint?: string };
   /** The issuers whose tokens the API server accepts. Before Talos 1.14 at most one. */

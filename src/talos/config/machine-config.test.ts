@@ -68,6 +68,29 @@ describe('the network of a cluster', () => {
   });
 });
 
+describe('a cluster whose nodes a cloud controller manager initializes', () => {
+  it.each(['controlplane', 'worker'] as const)('says so on a %s, with the id of the machine beside it', (role) => {
+    const { machine, cluster } = main({ role, externalCloudProvider: true });
+    expect(cluster.externalCloudProvider).toEqual({ enabled: true });
+    expect(machine.kubelet).not.toHaveProperty('extraArgs');
+    expect(machine.nodeAnnotations).toEqual({
+      'talos.clusters.openmcp.cloud/machine-id': 'truenas://nas/example-cp-0',
+    });
+    const own = main({ role });
+    expect(own.cluster).not.toHaveProperty('externalCloudProvider');
+    expect(own.machine).not.toHaveProperty('nodeAnnotations');
+    expect(own.machine.kubelet.extraArgs).toEqual({ 'provider-id': 'truenas://nas/example-cp-0' });
+  });
+
+  describe.each(['1.12.11', '1.13.9', '1.14.0'])('for Talos %s', (talosVersion) => {
+    const binary = talosctlFor(talosVersion);
+    it.skipIf(!binary).each(['controlplane', 'worker'] as const)('is valid on a %s for talosctl', (role) => {
+      const config = render({ externalCloudProvider: true, role, talosVersion, kubernetesVersion: '1.35.4' });
+      expect(validateWithTalosctl(binary ?? '', 'metal', config)).toBe('');
+    });
+  });
+});
+
 /** Mirrors with a private authority, and a proxy. */
 const withEgress = (): Partial<MachineConfigInput> => ({
   registries: {

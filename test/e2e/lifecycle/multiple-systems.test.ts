@@ -129,6 +129,8 @@ describe('a cluster on several TrueNAS systems', () => {
     const { items } = await withAdminClient(open(), ref, (admin) => admin.list(KubeNode));
     const zones = items.map(({ metadata }) => metadata.labels?.['topology.kubernetes.io/zone']).sort();
     expect(zones).toEqual(['east', 'east', 'vault', 'west', 'west']);
+    const shapes = items.map(({ metadata }) => metadata.labels?.['node.kubernetes.io/instance-type']);
+    expect(shapes.filter((shape) => !/^\d+cpu-\d+mib$/.test(shape ?? ''))).toEqual([]);
   });
 
   it('T58: leaves each system as before when it is deleted, but for the cached boot image', async () => {

@@ -70,6 +70,9 @@ const pool = (name: string, more: Body = {}) => ({
   spec: { workerPools: [{ name, replicas: 1, size: 'medium', ...more }] },
 });
 const network = (values: Body): CelRuleAttempt => ({ spec: { network: { ...sample.network, ...values } } });
+const externalCloudProvider = {
+  spec: { kubernetes: { ...sample.kubernetes, externalCloudProvider: { enabled: true } } },
+};
 const byDhcp = { addressAssignment: 'DHCP', gateway: undefined, nameServers: undefined };
 /** A spec with the other platform, whose nodes already have addresses. */
 const robot = (values: Body = {}, ofNetwork: Body = {}): CelRuleAttempt => ({
@@ -221,6 +224,17 @@ export const celRuleCases: readonly CelRuleCase[] = [
     network({ cni: { name: 'Custom' } }),
   ),
   onConfig('.network.cni.name', network({ cni: { name: 'None' } }), { change: { network: { cni: { name: 'None' } } } }),
+  onConfig(
+    '.kubernetes.externalCloudProvider.enabled',
+    { ...externalCloudProvider, change: { kubernetes: { extraManifests: ['https://example.org/ccm.yaml'] } } },
+    { change: externalCloudProvider.spec },
+  ),
+  onConfig(
+    '',
+    network({ region: 'basement' }),
+    { spec: { ...externalCloudProvider.spec, ...network({ region: 'basement' }).spec } },
+    'network.region must be omitted',
+  ),
   onConfig('.network.kubeProxy', network({ kubeProxy: false }), { change: { network: { kubeProxy: false } } }),
   onConfig(
     '.network.dnsDomain',

@@ -81,6 +81,17 @@ describe('the check of a ProviderConfig', () => {
     });
   });
 
+  it('advises to look at a pool with a failed disk, which still works', async () => {
+    await startTrueNasPlatformFixture();
+    nasFixture.room.nas.pools.get('tank')!.status = 'DEGRADED';
+    expect(await checkPlatformConfig(new TrueNasProviderProcess())).toEqual([
+      {
+        ...{ field: 'truenas.pool', reason: 'PoolDegraded', advice: true },
+        message: 'TrueNAS reports a problem of the pool tank, which still works (DEGRADED): look at its disks.',
+      },
+    ]);
+  });
+
   it('T28: detects a prefix that is a zvol, a faulted pool and a host that cannot run machines', async () => {
     await startTrueNasPlatformFixture({ seed: { datasets: [{ name: 'tank/talos', volumeBytes: 2 ** 30 }] } });
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([

@@ -4,6 +4,7 @@ import type { ProviderConfigSpec } from '../../../src/api/provider-config-spec.t
 import type { NodeConfigSources } from '../../../src/controllers/machine/node-config.ts';
 import { toAssignedAddress } from '../../../src/controllers/shared/addresses/assigned-address.ts';
 import type { NodeVolume } from '../../../src/engine/node-volume.ts';
+import { toAuthority } from '../../../src/lib/net/ip.ts';
 import { dataDiskDeviceAt } from '../../../src/platforms/truenas/config/disks.ts';
 import { TrueNasSection } from '../../../src/platforms/truenas/config/section.ts';
 import { systemsOf } from '../../../src/platforms/truenas/config/systems.ts';
@@ -27,7 +28,12 @@ export function exampleNodesOf(spec: ProviderConfigSpec): ExampleNode[] {
   }));
 }
 
-function machineOf({ talos, kubernetes, controlPlane }: ProviderConfigSpec): Omit<Machine['spec'], 'role' | 'pool'> {
+function machineOf({
+  talos,
+  kubernetes,
+  controlPlane,
+  network,
+}: ProviderConfigSpec): Omit<Machine['spec'], 'role' | 'pool'> {
   return {
     providerRef: { name: 'talos', environment: 'test', namespace: 'openmcp-system' },
     providerConfigRef: { name: 'home' },
@@ -37,7 +43,7 @@ function machineOf({ talos, kubernetes, controlPlane }: ProviderConfigSpec): Omi
     size: '',
     talosVersion: talos.version,
     kubernetesVersion: kubernetes.versions[0]?.version ?? '',
-    ...(controlPlane.endpoint ? {} : { virtualAddress: virtualAddress }),
+    ...(controlPlane.endpoint ? {} : { virtualAddress: virtualAddressOf(network) }),
   };
 }
 
@@ -60,8 +66,10 @@ function volumesOf(spec: object, name: string): NodeVolume[] {
   return disks.flatMap((disk, i) => (disk.raw ? [] : [{ ...disk, device: dataDiskDeviceAt(i) }]));
 }
 
-const virtualAddress = '192.168.10.250';
+const virtualAddressOf = ({ addressPool = [] }: ProviderConfigSpec['network']): string =>
+  addressPool[0]?.includes(':') ? '2001:db8:3::250' : '192.168.10.250';
 
-function endpointOf({ controlPlane: { endpoint = virtualAddress } }: ProviderConfigSpec): string {
+function endpointOf({ controlPlane: { endpoint }, network }: ProviderConfigSpec): string {
+  if (endpoint === undefined) return `https://${toAuthority(virtualAddressOf(network), 6443)}`;
   return `https://${endpoint}${/:\d+$/.test(endpoint) ? '' : ':6443'}`;
 }

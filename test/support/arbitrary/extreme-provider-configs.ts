@@ -11,8 +11,8 @@ import {
 type Release = (typeof supportedReleases)[number];
 
 /**
- * For each Talos minor: a config that uses every field, one with a list of systems, and one with the opposite or no
- * values. Deterministic.
+ * For each Talos minor: a config that uses every field, one with a list of systems, one with the opposite or no values,
+ * and one of IPv6 alone. Deterministic.
  */
 export const extremeProviderConfigs = (): RawProviderConfigSpec[] =>
   supportedReleases.flatMap((release) => [
@@ -20,7 +20,17 @@ export const extremeProviderConfigs = (): RawProviderConfigSpec[] =>
       assembleProviderConfig(parts, offlineEnvironment),
     ),
     assembleProviderConfig(minimalParts(release), offlineDhcpEnvironment),
+    { ...assembleProviderConfig(minimalParts(release), offlineEnvironment), network: ipv6Network },
   ]);
+
+const ipv6Network = {
+  addressPool: ['2001:db8:3::20-2001:db8:3::40'],
+  prefix: 64,
+  gateway: 'fe80::1',
+  nameServers: ['2001:db8::53'],
+  podSubnets: ['2001:db8:1::/56'],
+  serviceSubnets: ['2001:db8:2::/112'],
+};
 
 const small = { name: 'small', cores: 2, memoryMiB: 4096, diskGiB: 40 };
 const disks: ProviderConfigParts['sizes'][number]['disks'] = [
@@ -49,7 +59,7 @@ const minimalParts = (release: Release): ProviderConfigParts => ({
   talosPatch: 0,
   talos: { extensions: undefined, kernelArguments: undefined, discovery: { enabled: false } },
   egress: { registries: undefined, proxy: undefined },
-  manifests: { extraManifests: undefined, inlineManifests: undefined },
+  manifests: { extraManifests: undefined, inlineManifests: undefined, externalCloudProvider: { enabled: true } },
   offer: [{ minor: 0, patch: 0, deprecated: undefined }],
   controlPlane: { replicas: undefined, endpoint: undefined, schedulable: false },
   pools: [{ name: 'work', replicas: 1, labels: undefined, taints: undefined, patched: false }],
@@ -62,6 +72,7 @@ const minimalParts = (release: Release): ProviderConfigParts => ({
     nameServers: ['198.51.100.53'],
     timeServers: undefined,
     kubeProxy: false,
+    region: undefined,
     told: 'all',
     spare: 0,
     split: false,
@@ -107,6 +118,7 @@ function completeParts(release: Release): ProviderConfigParts {
     manifests: {
       extraManifests: ['https://example.org/a.yaml'],
       inlineManifests: [{ name: 'base', contents: 'apiVersion: v1\nkind: Namespace\nmetadata: { name: base }\n' }],
+      externalCloudProvider: undefined,
     },
     offer: [
       { minor: 5, patch: 1, deprecated: false },
@@ -126,6 +138,7 @@ function completeParts(release: Release): ProviderConfigParts {
       nameServers: ['198.51.100.53', '2001:db8::53'],
       timeServers: ['ntp.example.org', '198.51.100.123'],
       kubeProxy: true,
+      region: 'basement',
       told: 'no',
       spare: 5,
       split: true,

@@ -101,6 +101,7 @@ const anyManifests = fc.record({
   inlineManifests: optional(
     fc.constant([{ name: 'base', contents: 'apiVersion: v1\nkind: Namespace\nmetadata: { name: base }\n' }]),
   ),
+  externalCloudProvider: optional(fc.record({ enabled: fc.boolean() })),
 });
 
 /** Minors counted from the oldest that the Talos version supports. */
@@ -164,6 +165,7 @@ const anyNetwork = fc.record({
   timeServers: optional(fc.uniqueArray(fc.oneof(arbitraryHostName, documentationAddress), { maxLength: 2 })),
   // The simulated nodes would wait for a CNI that is not Flannel.
   kubeProxy: optional(fc.boolean()),
+  region: optional(fc.constantFrom('basement', 'eu-central_1.A')),
   /** By DHCP, where available; with or without explicit name servers. */
   told: fc.constantFrom('no', 'all', 'but-name-servers'),
   /** Addresses beyond those that one cluster needs. */
@@ -330,10 +332,11 @@ const offeredVersions = ({ offer, release }: ProviderConfigParts): RawSection[] 
   );
 
 function networkSection(
-  { network, controlPlane, pools, patches }: ProviderConfigParts,
+  { network, controlPlane, pools, patches, manifests }: ProviderConfigParts,
   { subnet, hasDhcp }: ConfigEnvironment,
 ): RawSection {
-  const { spare: unassigned, split, told, ...given } = network;
+  const { spare: unassigned, split, told, region: anyRegion, ...withoutRegion } = network;
+  const given = { ...withoutRegion, region: manifests.externalCloudProvider?.enabled ? undefined : anyRegion };
   const isDualStack = [given.podSubnets, given.serviceSubnets].flat().some((range) => range?.includes(':'));
   const rest = { ...given, ipv6: given.ipv6 ?? (isDualStack ? { subnet: 'fd00:10::/64' } : undefined) };
   const nodes = (controlPlane.replicas ?? 3) + pools.reduce((sum, { replicas }) => sum + replicas, 0);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { toAuthority } from '../../../src/lib/net/ip.ts';
 import type { CallInterceptor } from '../faults/call-interceptor.ts';
 import { OidcTokenAuthenticator, type TrustedOidcIssuer } from './auth/oidc-tokens.ts';
 import { TokenKey } from './auth/token-key.ts';
@@ -112,7 +113,7 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
   });
   server.listen(options.port, options.host);
   await once(server, 'listening');
-  address.url = `https://${options.host}:${(server.address() as AddressInfo).port}`;
+  address.url = `https://${toAuthority(options.host, (server.address() as AddressInfo).port)}`;
   const rootCa = options.rootCa ?? options.serving.cert;
   const leave = joinStoreLoops(storage, {
     controllers: options.controllers ?? true,

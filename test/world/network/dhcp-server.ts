@@ -1,4 +1,4 @@
-import { ipv4SubnetOf, listIpv4Addresses, parseIpv4, parseIpv4Range } from '../../../src/lib/net/ipv4.ts';
+import { ipRangesOverlap, ipSubnetOf, listIpAddresses, parseIp, parseIpRange } from '../../../src/lib/net/ip.ts';
 import type { DhcpLease } from '../machine-runner/machine.ts';
 
 /** Configuration of a DHCP server. */
@@ -29,9 +29,10 @@ export class DhcpServer {
   /** Throws a RangeError for an invalid configuration. */
   reserve(mac: string, address: string): void {
     const { prefix, gateway } = this.#settings;
-    const [own, at] = [parseIpv4(address), parseIpv4(gateway) ?? 0];
+    const [own, at] = [parseIp(address), parseIp(gateway)];
+    const subnet = at && ipSubnetOf(at, prefix);
     if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i.test(mac)) throw new RangeError(`${mac} is no MAC address`);
-    if (own === undefined || ipv4SubnetOf(own, prefix).first !== ipv4SubnetOf(at, prefix).first)
+    if (!own || !subnet || !ipRangesOverlap(own, subnet))
       throw new RangeError(`${address} is not in the subnet of ${gateway}/${prefix}`);
     const other = [...this.#reservations].find(([whose, what]) => what === address && whose !== mac.toLowerCase());
     if (other) throw new RangeError(`${address} is reserved for ${other[0]} already`);
@@ -47,9 +48,9 @@ export class DhcpServer {
   }
 
   #leased(mac: string): string | undefined {
-    const range = parseIpv4Range(this.#settings.range ?? '');
+    const range = parseIpRange(this.#settings.range ?? '');
     const taken = new Set(this.#reservations.values());
-    for (const address of range ? listIpv4Addresses([range]) : []) {
+    for (const address of range ? listIpAddresses([range]) : []) {
       if (taken.has(address) || (this.#leases.get(address) ?? mac) !== mac) continue;
       this.#leases.set(address, mac);
       return address;

@@ -49,3 +49,13 @@ it('the address of an orphan is released whatever its Cluster was', async () => 
   await leases.release(addressHolder.machine('shop-cp-0'), signal);
   expect([...present.keys()]).toEqual(['talos-address-192.168.10.21']);
 });
+
+it('an address of IPv6 has a Lease with a name that the API server accepts', async () => {
+  const { leases, present } = leasesOf();
+  const pool = ['FD00:10::-FD00:10::f'];
+  const holders = ['shop-cp-0', 'shop-cp-1'].map((name) => addressHolder.machine(name, old));
+  for (const holder of holders) await leases.claim(holder, pool, new Set(['fd00:10::1']), signal);
+  expect([...present.keys()]).toEqual(['talos-address-fd00-10-0-0-0-0-0-0', 'talos-address-fd00-10-0-0-0-0-0-2']);
+  expect([...(await leases.list(signal)).keys()]).toEqual(['fd00:10::', 'fd00:10::2']);
+  expect(await leases.find(holders[1]!, signal)).toBe('fd00:10::2');
+});

@@ -5,7 +5,7 @@ import { Lease } from '../../../kube/core-types.ts';
 import { isAlreadyExists } from '../../../kube/errors.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { hashNames } from '../../../lib/hash.ts';
-import { listIpv4Addresses, parseIpv4Range } from '../../../lib/net/ipv4.ts';
+import { canonicalIp, listIpAddresses, listIpv6Groups, parseIp, parseIpRange } from '../../../lib/net/ip.ts';
 
 export interface AddressHolder {
   /** The value in the Lease. */
@@ -52,8 +52,8 @@ export class AddressLeases {
     const held = items.find((lease) => isHeldBy(lease, holder));
     if (held) return addressOfLease(held);
     const taken = new Set([...items.map(addressOfLease), ...reserved]);
-    const ranges = pool.map(parseIpv4Range).filter((range) => range !== undefined);
-    for (const address of listIpv4Addresses(ranges)) {
+    const ranges = pool.map(parseIpRange).filter((range) => range !== undefined);
+    for (const address of listIpAddresses(ranges)) {
       if (taken.has(address)) continue;
       if (await this.#create(address, holder, signal, madeOn)) return address;
     }
@@ -173,8 +173,16 @@ export class AddressLeases {
 const isHeldBy = ({ metadata, spec }: Lease, { text, cluster }: AddressHolder): boolean =>
   spec?.holderIdentity === text && (cluster === undefined || belongsToCluster(metadata, cluster));
 
-const leaseNameOf = (address: string): string => `talos-address-${address}`;
-const addressOfLease = (lease: Lease): string => lease.metadata.name.replace(/^talos-address-/, '');
+/** Names must not contain colons nor end with dashes: an IPv6 address has all its groups there, e.g. `fd00-0-…-21`. */
+function leaseNameOf(address: string): string {
+  const ip = parseIp(address);
+  return `talos-address-${ip?.family === 6 ? listIpv6Groups(ip.first).join('-') : address}`;
+}
+
+function addressOfLease({ metadata }: Lease): string {
+  const address = metadata.name.replace(/^talos-address-/, '');
+  return address.includes('-') ? canonicalIp(address.replaceAll('-', ':')) : address;
+}
 
 /** The holder text of each kind of holder. */
 export const addressHolder = {

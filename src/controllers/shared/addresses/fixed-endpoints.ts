@@ -2,8 +2,7 @@ import type { ProviderConfig } from '../../../api/provider-config.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import type { Platform } from '../../../engine/platform.ts';
-import { toAuthority } from '../../../lib/net/ip.ts';
-import { parseIpv4 } from '../../../lib/net/ipv4.ts';
+import { canonicalIp, toAuthority } from '../../../lib/net/ip.ts';
 import type { Services } from '../services.ts';
 import { endpointAddressOf } from '../spec/check-external-hosts.ts';
 import { addressingOf } from '../spec/choose-platform.ts';
@@ -32,7 +31,8 @@ type FixedEndpointServices = Pick<Services, 'platforms'> & {
 /** Endpoint addresses that are used without a claim. No pool may assign them. */
 export function reservedAddresses({ platforms, stores }: FixedEndpointServices): ReadonlySet<string> {
   const fixed = stores.providerConfigs.list().map(({ spec }) => spec && fixedEndpointOf(platforms, spec));
-  return new Set(fixed.map((one) => one && endpointAddressOf(one.at)).filter((address) => address !== undefined));
+  const addresses = fixed.map((one) => one && endpointAddressOf(one.at)).filter((address) => address !== undefined);
+  return new Set(addresses.map(canonicalIp));
 }
 
 /** The oldest ProviderConfig with an endpoint owns it. */
@@ -60,8 +60,8 @@ export async function checkFixedEndpointIsFree(
     return [invalidField(own.field, message)];
   }
   const address = endpointAddressOf(own.at);
-  if (address === undefined || parseIpv4(address) === undefined) return [];
-  const holder = await addresses.holderOf(address, signal);
+  if (address === undefined) return [];
+  const holder = await addresses.holderOf(canonicalIp(address), signal);
   if (holder === undefined) return [];
   return [invalidField(own.field, `${address} is claimed by ${holder} from an address pool. Choose another address.`)];
 }

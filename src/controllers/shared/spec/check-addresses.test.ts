@@ -101,3 +101,96 @@ describe('the address fields of a ProviderConfig', () => {
     );
   });
 });
+
+describe('a pool of IPv6 addresses', () => {
+  const six = {
+    addressPool: ['fd00:10::20-fd00:10::3f'],
+    prefix: 64,
+    gateway: 'fe80::1',
+    podSubnets: ['fd00:1::/56'],
+    serviceSubnets: ['fd00:2::/112'],
+  };
+  const problemsOf = (values: object, addressing: Addressing = usual): string[] =>
+    validateSpec(
+      aSpec((raw) => {
+        network({ ...six, ...values })(raw as Raw);
+        if (addressing.pool === 'private') delete (raw as Raw)['network']!['gateway'];
+      }),
+      { sizes: ['small'], hosts: [], addressing },
+    ).map(({ field, message }) => `${field}: ${message}`);
+
+  it('is valid with a gateway on the link or in its subnet', () => {
+    expect(problemsOf({})).toEqual([]);
+    expect(problemsOf({ gateway: 'fd00:10::1', addressPool: ['FD00:10:0::20', 'fd00:10::ffff-fd00:10::1:2'] })).toEqual(
+      [],
+    );
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'one of another subnet',
+      { addressPool: ['fd00:11::20-fd00:11::3f'], gateway: 'fd00:10::1' },
+      'network.addressPool[0]: fd00:11::20-fd00:11::3f is outside the usable addresses of the subnet of network.gateway and network.prefix, fd00:10:: to fd00:10::ffff:ffff:ffff:ffff. Correct one of them.',
+    ],
+    [
+      'one with an address of IPv4',
+      { addressPool: ['fd00:10::20-fd00:10::3f', '192.168.10.5'] },
+      'network.addressPool[1]: 192.168.10.5 is outside the usable addresses of the subnet of network.gateway and network.prefix, fd00:10:: to fd00:10::ffff:ffff:ffff:ffff. Correct one of them.',
+    ],
+    [
+      'one of two families in a range',
+      { addressPool: ['192.168.10.5-fd00:10::3f'] },
+      'network.addressPool[0]: 192.168.10.5-fd00:10::3f is neither an IP address nor a range like 192.168.10.20-192.168.10.60. Correct it.',
+    ],
+    [
+      'one with the address of all routers',
+      { addressPool: ['fd00:10::-fd00:10::3f'] },
+      'network.addressPool[0]: fd00:10::-fd00:10::3f is outside',
+    ],
+    [
+      'a gateway that is the address of all routers',
+      { gateway: 'fd00:10::' },
+      'network.gateway: fd00:10:: is the first or last address',
+    ],
+    [
+      'DHCP',
+      { addressAssignment: 'DHCP', gateway: undefined },
+      'network.addressAssignment: DHCP needs IPv4 addresses in network.addressPool. Use Static.',
+    ],
+    [
+      'more addresses of IPv6',
+      { ipv6: { subnet: 'fd00:20::/64' } },
+      'network.ipv6: Not allowed: network.addressPool is IPv6 itself. Omit it.',
+    ],
+    [
+      'Pods of IPv4',
+      { podSubnets: ['10.244.0.0/16'] },
+      'network.podSubnets[0]: 10.244.0.0/16 is IPv4, but nodes have IPv6 addresses. Use a range like fd00:1::/56 for Pods, fd00:2::/112 for Services.',
+    ],
+    [
+      'Services of both families',
+      { serviceSubnets: ['fd00:2::/112', '10.96.0.0/12'] },
+      'network.serviceSubnets[1]: Nodes have no IPv4 addresses, so there is one range only. Omit 10.96.0.0/12.',
+    ],
+    [
+      'Pods in its subnet',
+      { podSubnets: ['fd00:10::/56'] },
+      "network.podSubnets[0]: fd00:10::/56 overlaps the nodes' subnet. Choose another range.",
+    ],
+  ])('cannot be %s', (_, values, problem) => {
+    expect(problemsOf(values)).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it('is refused where nodes have addresses of IPv4 already', () => {
+    expect(problemsOf({}, { pool: 'private', endpoint: 'first-node' })).toContain(
+      'network.addressPool[0]: The private network needs IPv4 addresses. Add IPv6 by network.ipv6.',
+    );
+  });
+});
+
+it('a prefix of IPv4 leaves addresses for nodes', () => {
+  const spec = aSpec((raw) => network({ prefix: 31 })(raw as Raw));
+  expect(validateSpec(spec, { sizes: ['small'], hosts: [], addressing: usual })).toMatchObject([
+    { field: 'network.prefix', message: '31 is too long for IPv4: it is at most 30.' },
+  ]);
+});

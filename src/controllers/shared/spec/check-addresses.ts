@@ -2,14 +2,15 @@ import type { NetworkSpec, ProviderConfigSpec } from '../../../api/provider-conf
 import type { Addressing, ConfiguredHost } from '../../../engine/addressing.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import {
-  countIpv4Addresses,
-  formatIpv4,
-  type Ipv4Range,
-  ipv4RangeContains,
-  ipv4SubnetOf,
-  parseIpv4,
-  parseIpv4Range,
-} from '../../../lib/net/ipv4.ts';
+  countIpAddresses,
+  formatIp,
+  type IpRange,
+  ipRangesOverlap,
+  ipSubnetOf,
+  parseIp,
+  parseIpRange,
+  parseSubnet,
+} from '../../../lib/net/ip.ts';
 import { invalidField } from './invalid-field.ts';
 
 /** Whether a cluster needs an address of the pool for its endpoint. */
@@ -23,14 +24,28 @@ export function countAddressesPerCluster(spec: ProviderConfigSpec, addressing: A
   return spec.controlPlane.replicas + workers + (needsVirtualAddress(spec, addressing) ? 1 : 0);
 }
 
+const linkLocal = parseSubnet('fe80::/10');
+
+/** Whether a gateway is on the link of the nodes and in no subnet, as routers of IPv6 usually are. */
+export const isLinkLocal = (address: IpRange): boolean =>
+  linkLocal !== undefined && ipRangesOverlap(address, linkLocal);
+
 /**
- * The subnet of the pool: that of the gateway, or of the first pool address without a gateway. Undefined without a
- * valid address.
+ * The subnet of the pool: that of the gateway, or of the first pool address without a gateway in a subnet. Undefined
+ * without a valid address.
  */
-export function findPoolSubnet({ network }: ProviderConfigSpec): Ipv4Range | undefined {
+export function findPoolSubnet({ network }: ProviderConfigSpec): IpRange | undefined {
   const { gateway, addressPool = [], prefix } = network;
-  const member = gateway === undefined ? parseIpv4Range(addressPool[0] ?? '')?.first : parseIpv4(gateway);
-  return member === undefined || prefix === undefined ? undefined : ipv4SubnetOf(member, prefix);
+  const router = gateway === undefined ? undefined : parseIp(gateway);
+  if (gateway !== undefined && !router) return undefined;
+  const member = router && !isLinkLocal(router) ? router : parseIpRange(addressPool[0] ?? '');
+  return member === undefined || prefix === undefined ? undefined : ipSubnetOf(member, prefix);
+}
+
+/** The family of the addresses of nodes: that of the pool, and IPv4 where they have addresses of their provider. */
+export function nodeFamilyOf({ network }: Pick<ProviderConfigSpec, 'network'>): IpRange['family'] {
+  const { addressPool = [], gateway = '' } = network;
+  return [...addressPool, gateway].flatMap((text) => parseIpRange(text) ?? [])[0]?.family ?? 4;
 }
 
 /**
@@ -45,6 +60,8 @@ export function checkAddresses(
   const { network } = spec;
   const given = [checkMissingFields, checkSurplusFields, checkAssignment].flatMap((find) => find(network, addressing));
   if (given.length > 0 || addressing.pool === 'none') return given;
+  const family = checkFamily(network, addressing);
+  if (family.length > 0) return family;
   const subnet = findPoolSubnet(spec);
   const gateway = checkGateway(network.gateway, subnet);
   if (gateway.length > 0) return gateway;
@@ -105,22 +122,45 @@ function checkAssignment(network: NetworkSpec, { pool }: Addressing): Diagnostic
   return [invalidField('network.addressAssignment', message)];
 }
 
-function checkGateway(gateway: string | undefined, subnet: Ipv4Range | undefined): Diagnostic[] {
-  if (gateway === undefined) return [];
-  const address = parseIpv4(gateway);
-  if (address === undefined || !subnet)
-    return [invalidField('network.gateway', `${gateway} is not an IPv4 address. Use an address like 192.168.10.1.`)];
-  if (address !== subnet.first && address !== subnet.last) return [];
-  const message = `${gateway} is the first or last address of its subnet, ${formatRange(subnet)}, and cannot be used. Correct it or network.prefix.`;
+/** Longest prefix of a subnet with addresses for nodes. */
+const longestPrefix = { 4: 30, 6: 126 } as const;
+
+/** IPv6 addresses have their limits: other prefixes, no DHCP, and a network of their own. */
+function checkFamily(network: NetworkSpec, { pool }: Addressing): Diagnostic[] {
+  const { prefix = 0 } = network;
+  const family = nodeFamilyOf({ network });
+  if (family === 6 && pool === 'private')
+    return [
+      invalidField('network.addressPool[0]', 'The private network needs IPv4 addresses. Add IPv6 by network.ipv6.'),
+    ];
+  if (family === 6 && usesDhcp(network))
+    return [invalidField('network.addressAssignment', 'DHCP needs IPv4 addresses in network.addressPool. Use Static.')];
+  if (prefix <= longestPrefix[family]) return [];
+  return [
+    invalidField('network.prefix', `${prefix} is too long for IPv${family}: it is at most ${longestPrefix[family]}.`),
+  ];
+}
+
+function checkGateway(text: string | undefined, subnet: IpRange | undefined): Diagnostic[] {
+  if (text === undefined) return [];
+  const address = parseIp(text);
+  if (address === undefined)
+    return [invalidField('network.gateway', `${text} is not an IP address. Use an address like 192.168.10.1.`)];
+  if (!subnet || !isEdgeOf(subnet, address)) return [];
+  const message = `${text} is the first or last address of its subnet, ${formatRange(subnet)}, and cannot be used. Correct it or network.prefix.`;
   return [invalidField('network.gateway', message)];
 }
 
-const formatRange = ({ first, last }: Ipv4Range): string => `${formatIpv4(first)} to ${formatIpv4(last)}`;
+/** Whether no host can have an address: IPv6 has no broadcast address, and the first one is that of all routers. */
+const isEdgeOf = (subnet: IpRange, { first }: IpRange): boolean =>
+  first === subnet.first || (subnet.family === 4 && first === subnet.last);
+
+const formatRange = (range: IpRange): string => `${formatIp(range)} to ${formatIp({ ...range, first: range.last })}`;
 
 interface RangeContext {
   readonly gateway?: string | undefined;
   /** Undefined if the first entry of the pool is not valid. */
-  readonly subnet: Ipv4Range | undefined;
+  readonly subnet: IpRange | undefined;
 }
 
 function checkRange(
@@ -129,30 +169,35 @@ function checkRange(
   { gateway, subnet }: RangeContext,
   others: readonly ConfiguredHost[],
 ): Diagnostic[] {
-  const range = parseIpv4Range(text);
-  if (!range || !subnet) {
-    if (range) return [];
-    return [
-      invalidField(
-        field,
-        `${text} is neither an IPv4 address nor a range like 192.168.10.20-192.168.10.60. Correct it.`,
-      ),
-    ];
+  const range = parseIpRange(text);
+  if (!range) {
+    const message = `${text} is neither an IP address nor a range like 192.168.10.20-192.168.10.60. Correct it.`;
+    return [invalidField(field, message)];
   }
-  if (range.first <= subnet.first || range.last >= subnet.last) {
+  if (!subnet) return [];
+  if (!isInside(range, subnet)) {
     const whose = gateway === undefined ? 'the first address' : 'network.gateway';
     const message = `${text} is outside the usable addresses of the subnet of ${whose} and network.prefix, ${formatRange(subnet)}. Correct one of them.`;
     return [invalidField(field, message)];
   }
+  const isIn = (host: string): boolean => {
+    const address = parseIp(host);
+    return address !== undefined && ipRangesOverlap(range, address);
+  };
   return others
-    .filter(({ host }) => ipv4RangeContains(range, parseIpv4(host) ?? -1))
+    .filter(({ host }) => isIn(host))
     .map(({ field: whose, host }) => invalidField(field, `${text} contains ${host}, which is ${whose}. Exclude it.`));
 }
 
+const isInside = (range: IpRange, subnet: IpRange): boolean =>
+  range.family === subnet.family &&
+  range.first > subnet.first &&
+  (subnet.family === 4 ? range.last < subnet.last : range.last <= subnet.last);
+
 function checkPoolSize(spec: ProviderConfigSpec, addressing: Addressing): Diagnostic[] {
   const needed = countAddressesPerCluster(spec, addressing);
-  const ranges = (spec.network.addressPool ?? []).map(parseIpv4Range).filter((range) => range !== undefined);
-  const available = countIpv4Addresses(ranges);
+  const ranges = (spec.network.addressPool ?? []).map(parseIpRange).filter((range) => range !== undefined);
+  const available = countIpAddresses(ranges);
   if (available >= needed) return [];
   const held = available === 1 ? '1 address' : `${available} addresses`;
   const virtual = needsVirtualAddress(spec, addressing);

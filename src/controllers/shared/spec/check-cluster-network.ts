@@ -8,6 +8,7 @@ import { invalidField } from './invalid-field.ts';
 export const checkClusterNetwork = (spec: ProviderConfigSpec): Diagnostic[] => [
   ...checkCni(spec),
   ...checkKubeSpan(spec),
+  ...checkRegion(spec),
   ...spec.kubernetes.extraManifests.flatMap((url, i) => checkUrl(url, `kubernetes.extraManifests[${i}]`)),
   ...spec.kubernetes.inlineManifests.flatMap(({ contents }, i) => checkContents(contents, i)),
 ];
@@ -26,6 +27,12 @@ function checkKubeSpan({ network, talos }: ProviderConfigSpec): Diagnostic[] {
   const message = 'KubeSpan finds the nodes by the discovery service: set talos.discovery.enabled, or omit it.';
   return [invalidField('network.kubeSpan.enabled', message)];
 }
+
+/** The API server rejects this too. This check covers files. */
+const checkRegion = ({ network, kubernetes }: ProviderConfigSpec): Diagnostic[] =>
+  kubernetes.externalCloudProvider.enabled && network.region !== undefined
+    ? [invalidField('network.region', 'The cloud controller manager sets the region: omit it.')]
+    : [];
 
 const checkUrl = (text: string, field: string): Diagnostic[] =>
   toUrl(text) ? [] : [invalidField(field, 'It is no URL. Use one like https://example.org/manifest.yaml.')];

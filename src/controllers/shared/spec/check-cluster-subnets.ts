@@ -3,7 +3,7 @@ import type { ConfiguredHost } from '../../../engine/addressing.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
 import { type IpRange, type IpSubnet, ipRangesOverlap, parseIp, parseSubnet } from '../../../lib/net/ip.ts';
 import { isAtLeastMinor } from '../../../talos/versions.ts';
-import { findPoolSubnet } from './check-addresses.ts';
+import { findPoolSubnet, nodeFamilyOf } from './check-addresses.ts';
 import { invalidField } from './invalid-field.ts';
 
 interface NamedRange {
@@ -37,39 +37,41 @@ export function checkClusterSubnets(spec: ProviderConfigSpec, others: readonly C
     );
   if (malformed.length > 0) return malformed;
   const ranges = written.filter((one): one is NamedSubnet => one.range !== undefined);
-  const families = checkAddressFamilies(ranges);
+  const families = checkAddressFamilies(spec, ranges);
   if (families.length > 0) return families;
   const overlaps = checkOverlaps(spec, ranges);
   if (overlaps.length > 0) return overlaps;
   return [...checkExternalAddresses(ranges, others), ...checkSubnetSizes(spec, ranges)];
 }
 
-/** The kube-apiserver requires it: its own address is IPv4, and two ranges must be of two families. */
-function checkAddressFamilies(ranges: readonly NamedSubnet[]): Diagnostic[] {
-  return ranges
-    .filter(({ field, range }) => range.family !== (field.endsWith('[0]') ? 4 : 6))
-    .map(({ field, text }) =>
-      field.endsWith('[0]')
-        ? invalidField(field, `${text} is IPv6, but nodes have IPv4 addresses. List an IPv4 range first.`)
-        : invalidField(
-            field,
-            `${text} is IPv4, but the second range must be IPv6. Omit it, or use a range like fd00::/108.`,
-          ),
-    );
+/**
+ * The kube-apiserver requires it: the first range has the family of its own address, and two ranges are of two families.
+ * Nodes with IPv6 addresses have no others.
+ */
+function checkAddressFamilies(spec: ProviderConfigSpec, ranges: readonly NamedSubnet[]): Diagnostic[] {
+  const nodes = nodeFamilyOf(spec);
+  return ranges.flatMap(({ field, text, range: { family } }) => {
+    const isFirst = field.endsWith('[0]');
+    if (isFirst ? family === nodes : family === 6 && nodes === 4) return [];
+    const message = isFirst
+      ? `${text} is IPv${family}, but nodes have IPv${nodes} addresses. ${firstRemedy[nodes]}`
+      : nodes === 4
+        ? `${text} is IPv4, but the second range must be IPv6. Omit it, or use a range like fd00::/108.`
+        : `Nodes have no IPv4 addresses, so there is one range only. Omit ${text}.`;
+    return [invalidField(field, message)];
+  });
 }
+
+const firstRemedy = {
+  4: 'List an IPv4 range first.',
+  6: 'Use a range like fd00:1::/56 for Pods, fd00:2::/112 for Services.',
+};
 
 function checkOverlaps(spec: ProviderConfigSpec, ranges: readonly NamedSubnet[]): Diagnostic[] {
   const nodes = findPoolSubnet(spec);
   const nodesIpv6 = parseSubnet(spec.network.ipv6?.subnet ?? '');
   const seen: NamedRange[] = [
-    ...(nodes
-      ? [
-          {
-            field: "the nodes' subnet",
-            range: { family: 4 as const, first: BigInt(nodes.first), last: BigInt(nodes.last) },
-          },
-        ]
-      : []),
+    ...(nodes ? [{ field: "the nodes' subnet", range: nodes }] : []),
     ...(nodesIpv6 ? [{ field: 'network.ipv6.subnet', range: nodesIpv6 }] : []),
   ];
   const findings: Diagnostic[] = [];

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { ConfiguredHost } from '../../../engine/addressing.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
-import { parseIp } from '../../../lib/net/ip.ts';
+import { hostOfUrl, parseIp } from '../../../lib/net/ip.ts';
 import { isDnsName, toUrl } from '../../../talos/config/schema/formats.ts';
 import { invalidField } from './invalid-field.ts';
 
@@ -44,8 +44,7 @@ const isHostNameOrIp = (text: string): boolean => isIP(text) !== 0 || (isDnsName
 /** Image references of installers contain the factory host. They support neither user names nor upper case. */
 function checkFactory(text: string): Diagnostic[] {
   const url = toUrl(text);
-  const plain =
-    url && isHostNameOrIp(withoutBrackets(url.hostname)) && url.username === '' && url.search === '' && url.hash === '';
+  const plain = url && isHostNameOrIp(hostOfUrl(url)) && url.username === '' && url.search === '' && url.hash === '';
   return requireThat(
     plain === true && /^[a-z0-9._/-]*$/.test(url?.pathname ?? ''),
     'talos.factoryUrl',
@@ -55,8 +54,7 @@ function checkFactory(text: string): Diagnostic[] {
 
 function checkDiscovery(text: string | undefined): Diagnostic[] {
   const url = toUrl(text);
-  const plain =
-    url && isHostNameOrIp(withoutBrackets(url.hostname)) && url.username === '' && url.search === '' && url.hash === '';
+  const plain = url && isHostNameOrIp(hostOfUrl(url)) && url.username === '' && url.search === '' && url.hash === '';
   return requireThat(
     text === undefined || (plain === true && ['', '/'].includes(url.pathname)),
     'talos.discovery.endpoint',
@@ -88,7 +86,11 @@ function portOf(endpoint: string): number | undefined {
   return port === undefined ? undefined : Number(port);
 }
 
-const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');
+/** Empty for an invalid URL. */
+function hostIn(text: string | undefined): string {
+  const url = toUrl(text);
+  return url ? hostOfUrl(url) : '';
+}
 
 /** The address in an endpoint; undefined for a name or an invalid endpoint. */
 export function endpointAddressOf(endpoint: string): string | undefined {
@@ -110,7 +112,7 @@ export function listExternalAddresses(
     ...(network.nameServers ?? []).map((host, i) => ({ field: `network.nameServers[${i}]`, host })),
     ...network.timeServers.map((host, i) => ({ field: `network.timeServers[${i}]`, host })),
     ...(address === undefined ? [] : [{ field: 'controlPlane.endpoint', host: address }]),
-    ...Object.entries(urls).map(([field, url]) => ({ field, host: withoutBrackets(toUrl(url)?.hostname ?? '') })),
+    ...Object.entries(urls).map(([field, url]) => ({ field, host: hostIn(url) })),
     ...ofPlatform,
   ];
   const hosts = [...new Set(named.map(({ host }) => host))].filter((host) => parseIp(host) !== undefined);

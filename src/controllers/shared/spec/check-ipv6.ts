@@ -1,19 +1,20 @@
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Addressing } from '../../../engine/addressing.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
-import { type IpSubnet, ipRangesOverlap, parseIp, parseSubnet } from '../../../lib/net/ip.ts';
-import { parseIpv4Range } from '../../../lib/net/ipv4.ts';
+import { type IpSubnet, ipRangesOverlap, parseIp, parseIpRange, parseSubnet } from '../../../lib/net/ip.ts';
 import { embeddedBits } from '../addresses/node-ipv6.ts';
+import { isLinkLocal, nodeFamilyOf } from './check-addresses.ts';
 import { invalidField } from './invalid-field.ts';
 
 const subnetField = 'network.ipv6.subnet';
 const gatewayField = 'network.ipv6.gateway';
-const linkLocal = parseSubnet('fe80::/10');
 
 /** The IPv6 addresses of nodes must be distinct from other addresses, and there must be some for IPv6 Pods and Services. */
 export function checkIpv6(spec: ProviderConfigSpec, { pool }: Addressing): Diagnostic[] {
   const { ipv6 } = spec.network;
-  if (!ipv6) return pool === 'none' ? [] : checkMissing(spec);
+  const hasIpv6Pool = pool !== 'none' && nodeFamilyOf(spec) === 6;
+  if (!ipv6) return pool === 'none' || hasIpv6Pool ? [] : checkMissing(spec);
+  if (hasIpv6Pool) return [invalidField('network.ipv6', 'Not allowed: network.addressPool is IPv6 itself. Omit it.')];
   if (pool === 'none')
     return [invalidField('network.ipv6', 'Not allowed: nodes of this platform have their own addresses. Omit it.')];
   const subnet = parseSubnet(ipv6.subnet);
@@ -50,13 +51,13 @@ function findSubnetProblem(text: string, { family, exact, prefix }: IpSubnet): s
 function findGatewayProblem(text: string, subnet: IpSubnet, { network }: ProviderConfigSpec): string | undefined {
   const gateway = parseIp(text);
   if (gateway?.family !== 6) return `${text} is not an IPv6 address. Use an address like fd00:10::1 or fe80::1.`;
-  if (linkLocal && ipRangesOverlap(gateway, linkLocal)) return undefined;
+  if (isLinkLocal(gateway)) return undefined;
   if (!ipRangesOverlap(gateway, subnet))
     return `${text} is neither in ${network.ipv6?.subnet} nor a link-local address. Correct it.`;
   const offset = gateway.first - subnet.first;
   const isTaken = (network.addressPool ?? []).some((entry) => {
-    const range = parseIpv4Range(entry);
-    return range !== undefined && BigInt(range.first) <= offset && offset <= BigInt(range.last);
+    const range = parseIpRange(entry);
+    return range !== undefined && range.first <= offset && offset <= range.last;
   });
   return isTaken ? `${text} is the IPv6 address of an address of network.addressPool. Use another one.` : undefined;
 }

@@ -4,12 +4,13 @@ import { controlPlanePool, machineName } from '../../../api/names.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Addressing } from '../../../engine/addressing.ts';
 import type { Diagnostic } from '../../../engine/diagnostic.ts';
+import { toAuthority } from '../../../lib/net/ip.ts';
 import { findConfigProblems, issuerCaId, PatchAttribution } from '../../../talos/config/machine-config.ts';
 import { placeholderBundle } from '../../../talos/secrets/placeholder-bundle.ts';
 import { describeNodeConfig } from '../../machine/node-config.ts';
-import { needsVirtualAddress } from './check-addresses.ts';
+import { needsVirtualAddress, nodeFamilyOf } from './check-addresses.ts';
 import { invalidField } from './invalid-field.ts';
-import { describePlaceholderHardware, placeholderEndpoint } from './placeholder-hardware.ts';
+import { describePlaceholderHardware, placeholderEndpointOf } from './placeholder-hardware.ts';
 
 /** Limit for one patch, so that the message stays readable. */
 const maxMessages = 5;
@@ -59,7 +60,7 @@ function describeExampleMachines(spec: ProviderConfigSpec, hasVirtualAddress: bo
       slot: 0,
       talosVersion: spec.talos.version,
       kubernetesVersion,
-      ...(hasVirtualAddress ? { virtualAddress: placeholderEndpoint } : {}),
+      ...(hasVirtualAddress ? { virtualAddress: placeholderEndpointOf(nodeFamilyOf(spec)) } : {}),
       issuerAuthorities: spec.access.oidcIssuers.map(({ caBundle }) => issuerCaId(caBundle)),
     })),
   );
@@ -70,9 +71,9 @@ export const describeExampleNode = (spec: ProviderConfigSpec, machine: MachineSp
   describeNodeConfig({
     spec,
     machine,
-    endpoint: `https://${placeholderEndpoint}:6443`,
+    endpoint: `https://${toAuthority(placeholderEndpointOf(nodeFamilyOf(spec)), 6443)}`,
     name: machineName(clusterRef, machine.pool, machine.slot),
-    hardware: describePlaceholderHardware(addressing, spec.network),
+    hardware: describePlaceholderHardware(addressing, spec.network, nodeFamilyOf(spec)),
     schematicId: 'any',
     bundle: placeholderBundle,
     trust: [],

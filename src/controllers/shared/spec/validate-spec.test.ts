@@ -76,10 +76,10 @@ describe('problems of a ProviderConfig', () => {
       /outside the usable addresses/,
     ],
     [
-      'a gateway that is not an IPv4 address',
+      'a gateway that is not an address',
       (raw: Raw) => (raw['network']!['gateway'] = '192.168.10.256'),
       'network.gateway',
-      /not an IPv4 address/,
+      /not an IP address/,
     ],
     [
       'pod and service ranges that overlap',
@@ -130,6 +130,15 @@ describe('problems of a ProviderConfig', () => {
       },
       'network.kubeSpan.enabled',
       /talos\.discovery\.enabled/,
+    ],
+    [
+      'a region beside a cloud controller manager',
+      (raw: Raw) => {
+        network({ region: 'basement' })(raw);
+        kubernetes({ externalCloudProvider: { enabled: true } })(raw);
+      },
+      'network.region',
+      /sets the region: omit it/,
     ],
     [
       'an extra manifest that is not a URL',

@@ -18,7 +18,7 @@ interface Sent {
 }
 
 /** Applies a configuration to a node in maintenance mode with these network cards. */
-async function hand(macs: readonly string[], more: { facts?: Facts; config?: object } = {}) {
+async function hand(macs: readonly string[], more: { facts?: Facts; config?: object; server?: object } = {}) {
   const sent: Sent = { described: [], applied: [] };
   const client = {
     stage: async () => 'maintenance',
@@ -29,7 +29,10 @@ async function hand(macs: readonly string[], more: { facts?: Facts; config?: obj
   const context = {
     config: more.config ?? {},
     facts: { ...facts, ...more.facts },
-    hosts: { current: async () => ({ name: 'a', spec: { serverID: '3140017' }, platformSpec: {} }) as HostView },
+    hosts: {
+      current: async () =>
+        ({ name: 'a', spec: { serverID: '3140017' }, platformSpec: {}, server: more.server }) as unknown as HostView,
+    },
     maintenance: () => client,
     machineConfig: async (hardware: NodeHardware) => {
       sent.described.push(hardware);
@@ -66,6 +69,25 @@ it('a node gets its address in the vSwitch, and the failover address', async () 
   expect(described).toMatchObject([
     { links: [{ vlan: { id: 4007, mtu: 1400, addresses: ['10.9.0.21/24'] } }], floatingAddresses: ['203.0.113.99'] },
   ]);
+});
+
+it.each([
+  [
+    { product: 'AX41-NVMe', location: 'FSN1-DC18' },
+    { instanceType: 'AX41-NVMe', topology: { region: 'fsn1', zone: 'fsn1-dc18' } },
+  ],
+  [
+    { product: 'Server Auction', location: 'HEL1' },
+    { instanceType: 'Server-Auction', topology: { region: 'hel1', zone: 'hel1' } },
+  ],
+  [
+    { product: '', location: '-' },
+    { instanceType: undefined, topology: undefined },
+  ],
+])('a server that Robot describes as %j is %j for Kubernetes', async (server, expected) => {
+  const { described } = await hand([mac], { server });
+  expect(described[0]).toMatchObject(expected.instanceType === undefined ? {} : expected);
+  if (expected.instanceType === undefined) expect(Object.keys(described[0] ?? {})).not.toContain('topology');
 });
 
 it('a machine with other cards gets no configuration', async () => {

@@ -1,4 +1,6 @@
+import type { HostServer } from '../../../engine/host.ts';
 import type { NodeHardware } from '../../../engine/node.ts';
+import { toLabelValue } from '../../../engine/node-labels.ts';
 import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/step.ts';
 import type { MaintenanceClient } from '../../../engine/talos-clients.ts';
 import { getClaimedHost, type RobotStepContext, robotClientFor, secondsSince, textFact } from '../context.ts';
@@ -87,7 +89,7 @@ export const providerIdOfServer = (number: string | number): string => `hetzner-
 
 /** The hardware of a server, from its Host, its section and the facts of its steps. */
 export async function describeNodeHardware(context: RobotStepContext): Promise<NodeHardware> {
-  const { number } = await getClaimedHost(context);
+  const { number, server } = await getClaimedHost(context);
   // The gateway that the rescue system received by DHCP.
   const gateway = textFact(context, 'gateway') || (await fetchGateway(context, number));
   const [address, ipv6Net] = [textFact(context, 'address'), textFact(context, 'ipv6Net')];
@@ -97,6 +99,7 @@ export async function describeNodeHardware(context: RobotStepContext): Promise<N
     installDisk: textFact(context, 'installDisk'),
     imagePlatform: 'metal',
     providerId: providerIdOfServer(number),
+    ...describeServer(server),
     links: [
       {
         mac: textFact(context, 'mac'),
@@ -109,6 +112,18 @@ export async function describeNodeHardware(context: RobotStepContext): Promise<N
       },
     ],
     ...(failoverAddress ? { floatingAddresses: [failoverAddress] } : {}),
+  };
+}
+
+/** The product and the place of a server, e.g. `AX41-NVMe` in `fsn1`, `fsn1-dc18`. Nothing of what Robot does not say. */
+function describeServer(server: HostServer | undefined): Pick<NodeHardware, 'instanceType' | 'topology'> {
+  const { product = '', location = '' } = server ?? {};
+  const instanceType = toLabelValue(product);
+  const zone = toLabelValue(location.toLowerCase());
+  const region = toLabelValue(zone.replace(/-.*$/s, ''));
+  return {
+    ...(instanceType === '' ? {} : { instanceType }),
+    ...(region === '' ? {} : { topology: { region, zone } }),
   };
 }
 

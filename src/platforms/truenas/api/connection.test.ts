@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { waitForCondition } from '../../../../test/support/harness/scripted-http-server.ts';
 import {
@@ -13,12 +14,16 @@ const at = useScriptedNas();
 /** Makes the client receive a notification on each of its connections. */
 async function letHear(): Promise<void> {
   const open = [...at.server.sockets].filter(({ readyState, OPEN }) => readyState === OPEN);
-  const received = open.map((socket) => new Promise((resolve) => socket.once('pong', resolve).once('close', resolve)));
-  for (const socket of open) {
+  const answers = open.map(async (socket) => {
+    const heard = new AbortController();
+    const events = ['pong', 'close'].map((event) => once(socket, event, heard));
     socket.send('{}');
     socket.ping();
-  }
-  await Promise.all(received);
+    await Promise.race(events);
+    heard.abort();
+    await Promise.allSettled(events);
+  });
+  await Promise.all(answers);
 }
 
 describe('the connection', () => {

@@ -7,6 +7,7 @@ import {
   sizesSchema,
   tlsFingerprintSchema,
 } from '../../../engine/config-schemas.ts';
+import { hostOfUrl } from '../../../lib/net/ip.ts';
 import { loginMechanisms } from '../api/auth/login.ts';
 import { bridgeName, cardsField, mtuField } from './cards.ts';
 import { cpuFields, evenCpusRule, hasEvenTopology, unevenCpusIssue } from './cpu.ts';
@@ -146,7 +147,7 @@ export function systemEndpointOf({ url }: Pick<TrueNasConfig, 'url'>): SystemEnd
 
 /** Host name or address of the system, without the port. */
 export const hostNameOf = (config: Pick<TrueNasConfig, 'url'>): string =>
-  new URL(`https://${systemEndpointOf(config).host}`).hostname.replace(/^\[(.*)\]$/, '$1');
+  hostOfUrl(new URL(`https://${systemEndpointOf(config).host}`));
 
 function withoutScheme(url: string): string {
   return url.replace(/^[a-z]+:\/\//, '');

@@ -11,27 +11,27 @@ import { describeChoices } from './describe-choices.ts';
 
 type Context = PlatformContext<TrueNasConfig>;
 
-/** Every pool of the section has to exist and be writable. */
+/** Every pool of the section has to exist and be writable. A degraded pool is advice. */
 export async function checkPools(
   nas: TrueNasClient,
-  { config, log }: Context,
+  { config }: Context,
   options: TrueNasCallOptions,
 ): Promise<Diagnostic[]> {
   const pools = await nas.read('pool.query', [], z.array(Pool), options);
   const names = pools.map(({ name }) => name);
-  for (const { name, status, healthy } of pools) {
-    if (!healthy && namedPools(config).some(({ pool }) => pool === name))
-      log.warn({ pool: name, status, host: nas.host }, 'pool is not healthy');
-  }
   return namedPools(config).flatMap(({ field, pool: name }) => {
     const pool = pools.find((one) => one.name === name);
     if (!pool) {
       const message = `${nas.host} has no pool ${name}. ${describeChoices('pools', names)}`;
       return [{ field, reason: 'PoolUnknown', message }];
     }
-    if (isPoolWorking(pool)) return [];
-    const message = `The pool ${name} is ${pool.status}. Repair it before you create machines.`;
-    return [{ field, reason: 'PoolUnhealthy', message }];
+    if (!isPoolWorking(pool)) {
+      const message = `The pool ${name} is ${pool.status}. Repair it before you create machines.`;
+      return [{ field, reason: 'PoolUnhealthy', message }];
+    }
+    if (pool.healthy) return [];
+    const message = `TrueNAS reports a problem of the pool ${name}, which still works (${pool.status}): look at its disks.`;
+    return [{ field, reason: 'PoolDegraded', message, advice: true }];
   });
 }
 

@@ -22,7 +22,7 @@ export function findCaBundleProblem(bundle: string): string | undefined {
   if (found.length > maxCertificates)
     return `It contains more than ${maxCertificates} certificates. Remove unneeded certificates.`;
   if (found.length === 0 || !found.every(isReadableCertificate))
-    return 'It contains no valid certificate in PEM format. Use the CA certificates of the issuer.';
+    return 'It contains no valid certificate in PEM format. Use the certificates of the CA.';
   return undefined;
 }
 

@@ -24,6 +24,7 @@ export function buildClusterSection(input: MachineConfigInput): ConfigDocument {
     token: bundle.bootstrapToken.reveal(),
     ...buildAcceptedAuthorities(bundle.accepted?.kubernetes),
     discovery: buildDiscoverySection(input),
+    ...(input.externalCloudProvider ? { externalCloudProvider: { enabled: true } } : {}),
     ...(role === 'controlplane'
       ? buildControlPlaneSection(input)
       : { ca: { crt: toBase64(bundle.authorities.kubernetes.certificate) } }),

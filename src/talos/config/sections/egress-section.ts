@@ -1,4 +1,5 @@
 import { linkAddressesOf } from '../../../engine/node.ts';
+import { hostOfUrl } from '../../../lib/net/ip.ts';
 import { toBase64 } from '../../secrets/pem.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput, NodeProxy, NodeRegistries } from '../machine-config-input.ts';
@@ -43,7 +44,7 @@ function buildProxyVariables(input: MachineConfigInput, { http, https, noProxy }
 function ownHosts({ endpoint, network, hardware, vip }: MachineConfigInput): string[] {
   return [
     ...['localhost', '127.0.0.1', '::1'],
-    new URL(endpoint).hostname.replace(/^\[|\]$/g, ''),
+    hostOfUrl(new URL(endpoint)),
     ...(vip === undefined ? [] : [vip]),
     // With their prefixes they contain the other nodes of the subnet, which the Talos API forwards calls to.
     ...hardware.links.flatMap((link) => [...linkAddressesOf(link), ...(link.vlan?.addresses ?? [])]),

@@ -1,6 +1,7 @@
 import { toBase64 } from '../../secrets/pem.ts';
 import type { ConfigDocument } from '../config-document.ts';
 import type { MachineConfigInput } from '../machine-config-input.ts';
+import { machineIdAnnotation } from '../machine-id-annotation.ts';
 import { buildAcceptedAuthorities } from './accepted-authorities.ts';
 import { buildIssuerCaFiles } from './api-server-section.ts';
 import { kubeletImage } from './component-images.ts';
@@ -36,6 +37,7 @@ export function buildMachineSection(input: MachineConfigInput): ConfigDocument {
     },
     ...buildEgressFields(input),
     ...buildLabelsAndTaints(input),
+    ...(input.externalCloudProvider ? { nodeAnnotations: { [machineIdAnnotation]: input.hardware.providerId } } : {}),
     ...buildIssuerCaFiles(input),
   };
 }
@@ -47,7 +49,7 @@ function buildKubeletSection(input: MachineConfigInput): ConfigDocument {
     defaultRuntimeSeccompProfileEnabled: true,
     disableManifestsDirectory: true,
     // Only the kubelet's flag sets the provider id on the Node object, and only when the node registers.
-    extraArgs: { 'provider-id': input.hardware.providerId },
+    ...(input.externalCloudProvider ? {} : { extraArgs: { 'provider-id': input.hardware.providerId } }),
     ...(subnets.length > 0 ? { nodeIP: { validSubnets: subnets } } : {}),
     ...(input.role === 'worker' && input.nodeTaints.length > 0
       ? {

@@ -129,6 +129,11 @@ export class Provider {
     this.start();
   }
 
+  /** Whether the run has ended without a stop. */
+  get hasEnded(): boolean {
+    return this.#trouble !== undefined;
+  }
+
   /** Throws when the run has ended without a stop: no failure of a simulator may end it. */
   throwIfDead(): void {
     if (this.#trouble !== undefined) throw new Error(`${this.name} ended by itself`, { cause: this.#trouble });

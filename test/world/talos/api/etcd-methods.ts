@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import { toAuthority } from '../../../../src/lib/net/ip.ts';
 import { EtcdMemberAlarm_AlarmType as AlarmType, type MachineService } from '../../../../src/talos/gen/machine_pb.ts';
 import {
   hasReachableEtcdEndpoint,
@@ -128,8 +129,8 @@ async function hangUntilDeadline(node: TalosNode, signal: AbortSignal): Promise<
 const describeMember = (member: SimulatedEtcdMember) => ({
   id: member.id,
   hostname: member.name,
-  peerUrls: [`https://${member.address}:2380`],
-  clientUrls: member.learner && !member.node ? [] : [`https://${member.address}:2379`],
+  peerUrls: [`https://${toAuthority(member.address, 2380)}`],
+  clientUrls: member.learner && !member.node ? [] : [`https://${toAuthority(member.address, 2379)}`],
   isLearner: member.learner,
 });
 

@@ -11,6 +11,8 @@ import {
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { withHttp2Authority } from '../../../../src/lib/net/http2-authority.ts';
+import { toAuthority } from '../../../../src/lib/net/ip.ts';
 import { MetadataSchema } from '../../../../src/talos/gen/common_pb.ts';
 import { acceptedCas, apiAuthoritiesOf } from '../certificates/accepted-authorities.ts';
 import { clientAuth, issueLeaf, openAuthority } from '../certificates/pki.ts';
@@ -81,11 +83,11 @@ async function transportTo(node: TalosNode, target: string): Promise<Transport> 
     usages: [clientAuth],
     hours: 24,
   });
-  const baseUrl = `https://${address}:${talosApiPort}`;
+  const baseUrl = `https://${toAuthority(address, talosApiPort)}`;
   const sessionManager = new Http2SessionManager(
     baseUrl,
     {},
-    { ca: acceptedCas(node), cert: leaf.cert, key: leaf.key },
+    withHttp2Authority(address, { ca: acceptedCas(node), cert: leaf.cert, key: leaf.key }),
   );
   const transport = createGrpcTransport({ baseUrl, sessionManager });
   known.set(id, transport);

@@ -1,3 +1,4 @@
+import { endpointHost } from '../kubernetes/etcd.ts';
 import { nthAddress } from '../network/links.ts';
 import { requestCertificate } from '../network/trustd.ts';
 import type { TalosNode } from '../node.ts';
@@ -51,8 +52,7 @@ export async function issueKubeApiServerCertificate(node: TalosNode): Promise<Le
   if (!view) throw new Error('there is no configuration');
   const { kubernetes } = view;
   const authority = await openAuthority(kubernetes.ca.crt, kubernetes.ca.key);
-  const host = URL.canParse(view.endpoint) ? new URL(view.endpoint).hostname : '';
-  const all = [host, ...kubernetes.apiServerSans].filter((san) => san !== '');
+  const all = [endpointHost(view.endpoint), ...kubernetes.apiServerSans].filter((san) => san !== '');
   const services = [
     'kubernetes',
     'kubernetes.default',
@@ -66,7 +66,7 @@ export async function issueKubeApiServerCertificate(node: TalosNode): Promise<Le
     names: [...all.filter((san) => !isAddress(san)), ...services, 'localhost', node.nodename, node.hostname],
     addresses: [
       ...all.filter(isAddress),
-      ...kubernetes.serviceSubnets.filter((subnet) => !subnet.includes(':')).map((subnet) => nthAddress(subnet, 1)),
+      ...kubernetes.serviceSubnets.map((subnet) => nthAddress(subnet, 1)),
       ...node.addresses,
       ...(view.vip ? [view.vip] : []),
       '127.0.0.1',

@@ -71,6 +71,8 @@ export interface KubernetesView {
   readonly podSubnets: readonly string[];
   readonly serviceSubnets: readonly string[];
   readonly cni: string;
+  /** A cloud controller manager initializes Nodes. */
+  readonly externalCloudProvider: boolean;
   readonly proxyDisabled: boolean;
   readonly inlineManifests: readonly { readonly name: string; readonly contents: string }[];
   readonly kubelet: {
@@ -214,6 +216,7 @@ function kubernetesOf(
     podSubnets: orDefault(textsAt(network, 'podSubnets'), ['10.244.0.0/16']),
     serviceSubnets: orDefault(textsAt(network, 'serviceSubnets'), ['10.96.0.0/12']),
     cni: cniOf(legacy, has),
+    externalCloudProvider: fieldAt(legacy, 'cluster.externalCloudProvider.enabled') === true,
     inlineManifests: listAt(legacy, 'cluster.inlineManifests').map((manifest) => ({
       name: textAt(manifest as Fields, 'name'),
       contents: textAt(manifest as Fields, 'contents'),

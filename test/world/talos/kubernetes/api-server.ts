@@ -1,3 +1,4 @@
+import { toAuthority } from '../../../../src/lib/net/ip.ts';
 import { canonicalJson } from '../../kube/json.ts';
 import { pullQuietly } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
@@ -106,7 +107,7 @@ async function startApiServer(node: TalosNode): Promise<WorkloadApiServer | unde
 
 /** Routes requests to this node's addresses to this cluster until the returned function is called. */
 function registerApiServer(node: TalosNode, cluster: SimulatedEtcdCluster): () => void {
-  const places = node.addresses.map((host) => `${host}:${node.config?.view.kubernetes.apiPort ?? 6443}`);
+  const places = node.addresses.map((host) => toAuthority(host, node.config?.view.kubernetes.apiPort ?? 6443));
   for (const place of places) node.world.apiServers.set(place, cluster);
   return () => {
     for (const place of places) node.world.apiServers.delete(place);

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { hostOfUrl } from '../../../../src/lib/net/ip.ts';
 import { createKubeStore, type KubeStore } from '../../kube/storage/store.ts';
 import { type EphemeralPartition, readPartition, writePartition } from '../boot/disk-partitions.ts';
 import { certificateFingerprint, decodePem } from '../certificates/pki.ts';
@@ -352,7 +353,7 @@ const inMemory = new WeakMap<TalosNode, EphemeralPartition>();
 /** Member ids as etcd prints them. */
 export const formatMemberId = (id: bigint): string => id.toString(16).padStart(16, '0');
 
-/** Host of the cluster endpoint, e.g. `127.42.1.5` of `https://127.42.1.5:6443`. */
+/** Host of the cluster endpoint, e.g. `127.42.1.5` of `https://127.42.1.5:6443`, without brackets. */
 export function endpointHost(endpoint: string): string {
-  return URL.canParse(endpoint) ? new URL(endpoint).hostname : '';
+  return URL.canParse(endpoint) ? hostOfUrl(new URL(endpoint)) : '';
 }

@@ -1,5 +1,6 @@
 import { request } from 'node:https';
 import { isIP } from 'node:net';
+import { toAuthority } from '../../../../src/lib/net/ip.ts';
 import { canonicalJson } from '../../kube/json.ts';
 import { acceptedKubernetesCas } from '../certificates/accepted-authorities.ts';
 import { listAt, textAt } from '../config/fields.ts';
@@ -136,7 +137,7 @@ async function findApiServer(node: TalosNode): Promise<SimulatedEtcdCluster> {
   for (;;) {
     for (const place of apiServerEndpoints(node)) {
       const problem = await probeApiServer(node, place);
-      const cluster = node.world.apiServers.get(place) ?? node.world.vips.get(place.split(':')[0] ?? '');
+      const cluster = node.world.apiServers.get(place) ?? node.world.vips.get(endpointHost(`https://${place}`));
       if (problem === undefined && cluster) return cluster;
       if (problem !== undefined && problem !== last) node.log(`kubelet: ${place}: ${problem}`);
       last = problem ?? '';
@@ -149,22 +150,22 @@ async function findApiServer(node: TalosNode): Promise<SimulatedEtcdCluster> {
 function apiServerEndpoints(node: TalosNode): string[] {
   const view = node.config?.view;
   if (!view) return [];
-  const own = node.isControlPlane ? node.addresses.map((address) => `${address}:${view.kubernetes.apiPort}`) : [];
+  const own = node.isControlPlane ? node.addresses.map((address) => toAuthority(address, view.kubernetes.apiPort)) : [];
   const url = URL.canParse(view.endpoint) ? new URL(view.endpoint) : undefined;
-  return [...own, ...(url ? [`${endpointHost(view.endpoint)}:${url.port || '443'}`] : [])];
+  return [...own, ...(url ? [toAuthority(endpointHost(view.endpoint), Number(url.port || '443'))] : [])];
 }
 
 /** One real request with the bootstrap token, or its error. */
 function probeApiServer(node: TalosNode, place: string): Promise<string | undefined> {
   const view = node.config?.view;
-  const [host = '', port = ''] = place.split(':');
+  const { port } = new URL(`https://${place}`);
   const token = view?.kubernetes.bootstrapToken ?? '';
   const known = readEphemeral(node).kubelet !== undefined;
   return new Promise((resolve) => {
     const call = request(
       {
-        host,
-        port: Number(port),
+        host: endpointHost(`https://${place}`),
+        port: Number(port || '443'),
         path: '/api',
         ca: acceptedKubernetesCas(node),
         headers: { authorization: `Bearer ${token}` },

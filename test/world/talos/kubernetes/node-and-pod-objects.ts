@@ -53,19 +53,24 @@ export function updateNodeMetadata(node: TalosNode, store: KubeStore): void {
 /** The annotation in which Talos notes the labels that it has set (talos: controllers/k8s/node_apply.go). */
 const ownedLabelsAnnotation = 'talos.dev/owned-labels';
 
-/** Labels of the configuration are removed from the Node with it; others stay. */
+/**
+ * Labels of the configuration are removed from the Node with it. One that others have set to another value stays theirs.
+ */
 function nodeMetadata(
   node: TalosNode,
   old: ApiObject | undefined,
 ): Pick<ApiObject['metadata'], 'labels' | 'annotations'> {
   const { annotations: before = {}, labels: present = {} } = old?.metadata ?? {};
   const owned: string[] = JSON.parse(before[ownedLabelsAnnotation] ?? '[]');
-  const others = Object.entries(present).filter(([key]) => !owned.includes(key));
-  const configured = Object.keys(node.config?.view.kubernetes.labels ?? {}).sort();
+  const others = Object.fromEntries(Object.entries(present).filter(([key]) => !owned.includes(key)));
+  const wanted = labels(node);
+  const configured = Object.keys(node.config?.view.kubernetes.labels ?? {})
+    .filter((key) => wanted[key] !== undefined && (others[key] ?? wanted[key]) === wanted[key])
+    .sort();
   const annotations = { ...before, ...node.config?.view.kubernetes.annotations };
   delete annotations[ownedLabelsAnnotation];
   return {
-    labels: { ...Object.fromEntries(others), ...labels(node) },
+    labels: { ...wanted, ...others },
     annotations: {
       ...annotations,
       ...(configured.length > 0 ? { [ownedLabelsAnnotation]: JSON.stringify(configured) } : {}),
@@ -80,6 +85,10 @@ function newSpec(node: TalosNode): Record<string, unknown> {
   const registered = view?.kubernetes.kubelet.extraConfig['registerWithTaints'];
   const taints = [
     ...(Array.isArray(registered) ? registered : []),
+    // kubelet with --cloud-provider=external (kubelet_node_status.go).
+    ...(view?.kubernetes.externalCloudProvider
+      ? [{ key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' }]
+      : []),
     ...(node.isControlPlane && !view?.kubernetes.schedulable
       ? [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }]
       : []),

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { formatIp, parseIp } from '../../../../src/lib/net/ip.ts';
 import type { MachineDescription } from '../../machine-runner/machine.ts';
 import type { InterfaceView } from '../config/links.ts';
 
@@ -59,8 +60,12 @@ export function describeLinks(
 export const allIpsOf = (links: readonly NodeInterface[]): string[] =>
   links.flatMap((link) => link.addresses.map((address) => address.split('/')[0] ?? '')).filter((ip) => isIP(ip) > 0);
 
-/** Those that the simulator serves. It does not support IPv6 connections. */
-export const ipsOf = (links: readonly NodeInterface[]): string[] => allIpsOf(links).filter((ip) => isIP(ip) === 4);
+/**
+ * Those that the simulator serves: of IPv4 and, for clusters of IPv6 alone, those that IPv4 addresses are mapped to. The
+ * system delivers packets for them to the loopback of IPv4; other addresses of IPv6 would have to be added to it.
+ */
+export const ipsOf = (links: readonly NodeInterface[]): string[] =>
+  allIpsOf(links).filter((ip) => isIP(ip) === 4 || ip.startsWith('::ffff:'));
 
 /** Whether `ip` lies in `cidr`. */
 export function inSubnet(ip: string, cidr: string): boolean {
@@ -73,10 +78,10 @@ export function inSubnet(ip: string, cidr: string): boolean {
   return list.check(ip, name);
 }
 
-/** The `offset`th address of an IPv4 range, e.g. the address of the `kubernetes` Service. */
+/** The `offset`th address of a range, e.g. the address of the `kubernetes` Service. */
 export function nthAddress(cidr: string, offset: number): string {
-  const value = toNumber(cidr.split('/')[0] ?? '') + offset;
-  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+  const base = parseIp(cidr.split('/')[0] ?? '');
+  return base ? formatIp({ ...base, first: base.first + BigInt(offset) }) : '';
 }
 
 /** The addresses a rule list of subnets selects; `!` excludes. Without rules: all. */
@@ -89,5 +94,3 @@ export function selectAddresses(ips: readonly string[], rules: readonly string[]
       (wanted.length === 0 || wanted.some((rule) => inSubnet(ip, rule))) && !refused.some((rule) => inSubnet(ip, rule)),
   );
 }
-
-const toNumber = (ip: string): number => ip.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);

@@ -1,5 +1,7 @@
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { withHttp2Authority } from '../../../../src/lib/net/http2-authority.ts';
+import { toAuthority } from '../../../../src/lib/net/ip.ts';
 import { SecurityService } from '../../../../src/talos/gen/security_pb.ts';
 import { followAuthorities } from '../api/follow-authorities.ts';
 import { listenGrpc } from '../api/grpc-server.ts';
@@ -91,8 +93,8 @@ function controlPlanes(node: TalosNode): string[] {
 async function requestFrom(node: TalosNode, host: string, csr: string): Promise<string | undefined> {
   const view = node.config?.view;
   if (!view) return undefined;
-  const baseUrl = `https://${host}:${port}`;
-  const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: acceptedCas(node) });
+  const baseUrl = `https://${toAuthority(host, port)}`;
+  const sessionManager = new Http2SessionManager(baseUrl, {}, withHttp2Authority(host, { ca: acceptedCas(node) }));
   const transport = createGrpcTransport({ baseUrl, sessionManager });
   try {
     const signal = AbortSignal.any([node.signal, AbortSignal.timeout(5000)]);

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { parseIp } from '../../../../src/lib/net/ip.ts';
 
 /** One length-delimited field of a protobuf message; empty values are omitted, as in proto3. */
 export function bytesField(number: number, value: string | Uint8Array): Buffer {
@@ -14,9 +14,13 @@ export const booleanField = (number: number, value: boolean): Buffer => numberFi
 
 export const encodeMessage = (...fields: readonly Buffer[]): Buffer => Buffer.concat(fields);
 
-/** `common.NetIP`: an IPv4 address in four bytes. */
-export const encodeNetIp = (ip: string): Buffer =>
-  isIP(ip) === 4 ? bytesField(1, Buffer.from(ip.split('.').map(Number))) : Buffer.alloc(0);
+/** `common.NetIP`: an address in 4 or 16 bytes. */
+export function encodeNetIp(ip: string): Buffer {
+  const address = parseIp(ip);
+  if (!address) return Buffer.alloc(0);
+  const digits = address.first.toString(16).padStart(address.family === 4 ? 8 : 32, '0');
+  return bytesField(1, Buffer.from(digits, 'hex'));
+}
 
 /** Sizes of disks exceed the range of bit operators. */
 function varint(value: number): Buffer {

@@ -117,7 +117,8 @@ function putAddress(node: TalosNode, linkName: string, linkIndex: number, addres
  * longer holds it may no longer contain it.
  */
 export function publishSharedAddress({ resources, links, config }: TalosNode, ip: string, isHeld: boolean): void {
-  const idOn = (link: NodeInterface): string => `${link.name}/${ip}/32`;
+  const address = `${ip}/${ip.includes(':') ? 128 : 32}`;
+  const idOn = (link: NodeInterface): string => `${link.name}/${address}`;
   if (!isHeld) {
     for (const link of links) resources.remove('network', addressType, idOn(link));
     return;
@@ -125,8 +126,14 @@ export function publishSharedAddress({ resources, links, config }: TalosNode, ip
   const link = links.find(({ vlan }) => vlan === config?.view.vipVlan);
   if (!link) return;
   const { name: linkName, index } = link;
-  const spec = { address: `${ip}/32`, linkName, linkIndex: index + 2, family: 'inet4', scope: 'global' };
-  resources.put('network', addressType, idOn(link), spec);
+  const family = ip.includes(':') ? 'inet6' : 'inet4';
+  resources.put('network', addressType, idOn(link), {
+    address,
+    linkName,
+    linkIndex: index + 2,
+    family,
+    scope: 'global',
+  });
 }
 
 /** Says that the spec is the document as a text. Without it, `talosctl patch` and `edit` read the spec as the document. */

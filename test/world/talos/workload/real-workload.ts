@@ -5,6 +5,7 @@ import { KubeClient } from '../../../../src/kube/client/client.ts';
 import { ClusterRoleBinding, Secret } from '../../../../src/kube/core-types.ts';
 import { createApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
 import { Transport } from '../../../../src/kube/transport/transport.ts';
+import { toAuthority } from '../../../../src/lib/net/ip.ts';
 import { SecretString as Hidden } from '../../../../src/lib/secret-string.ts';
 import { findPeer, missingPeers } from '../../../peers/find-peer.ts';
 import { awaitPeerReady, type PeerProcess, startPeerProcess } from '../../../peers/peer-process.ts';
@@ -125,7 +126,7 @@ async function openAdminAccess(node: TalosNode, address: string): Promise<AdminA
   const authority = await openAuthority(ca.crt, ca.key);
   const who = { commonName: 'talos:admin', organizations: ['system:masters'] };
   const leaf = await issueLeaf(authority, { ...who, usages: [clientAuth], hours: 8760 });
-  const url = `https://${address}:${apiPort}`;
+  const url = `https://${toAuthority(address, apiPort)}`;
   const connection = createApiServerConnection({
     server: url,
     ca: authority.pem,

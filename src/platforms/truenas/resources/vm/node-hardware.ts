@@ -1,5 +1,6 @@
 import { hasDhcpReservation } from '../../../../engine/dhcp-reservation.ts';
 import type { NodeHardware, NodeLink } from '../../../../engine/node.ts';
+import { instanceTypeOfSize } from '../../../../engine/node-labels.ts';
 import type { Facts } from '../../../../engine/step.ts';
 import { additionalCardsOf } from '../../config/cards.ts';
 import type { TrueNasConfig } from '../../config/config.ts';
@@ -30,7 +31,8 @@ export function toNodeHardware(
   identity: VmIdentity,
   disks: readonly DataDisk[],
 ): NodeHardware {
-  const { config } = context;
+  const { config, node } = context;
+  const size = config.sizes.find(({ name }) => name === node.size);
   const volumes = volumesOf(disks);
   const cards = additionalCardsOf(context, identity).map(({ mac, mtu, dhcp }, index) => ({
     ...{ mac, addresses: [], dhcp: dhcp && { routeMetric: 2 * defaultRouteMetric + index } },
@@ -41,6 +43,7 @@ export function toNodeHardware(
     imagePlatform: 'nocloud',
     links: [{ ...firstLink(context, identity), ...(config.mtu === undefined ? {} : { mtu: config.mtu }) }, ...cards],
     providerId: identity.providerId,
+    ...(size ? { instanceType: instanceTypeOfSize(size) } : {}),
     ...(volumes.length > 0 ? { volumes } : {}),
   };
 }
