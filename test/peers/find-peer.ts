@@ -127,6 +127,12 @@ export const peers = {
     folder: `tools-${machine}`,
     remedy: externalRemedy('MCR_INVENTORY_BIN', 'examples/cluster-inventory-api of multicluster-runtime, as a program'),
   },
+  kueue: {
+    program: 'kueue',
+    variable: 'KUEUE_BIN',
+    folder: `tools-${machine}`,
+    remedy: externalRemedy('KUEUE_BIN', 'the program out of its container image'),
+  },
   chromium: {
     program: 'chromium',
     variable: 'CHROMIUM_BIN',

@@ -122,6 +122,7 @@ const hasEffect = (fault: Fault | undefined): boolean =>
  *   ended.
  * - A machine in repair may recover before any report, and is found ready with no step left when the answer to its
  *   start came too late.
+ * - A step that only reads is recorded when it has to wait. A provider that was restarted may find it done.
  * - A Host waits only when it is reconciled before its ProviderConfig.
  * - Access is checked again by the clock.
  * - Signing keys are cached for a minute, and Robot's list of servers for half a minute.
@@ -138,6 +139,7 @@ const nondeterministicCalls: readonly RegExp[] = [
   /^talos (cosi\.resource\.State\/(Get|List)|machine\.MachineService\/Version)( \(\S+\))?$/,
   /^talos [^:]+: (cosi\.resource\.State\/(Get KubeletSpecs\.|List )|machine\.MachineService\/Version )/,
   / report$|\/machines\/\S+\/status (Degraded|begin old-seed-emptied)$|\/hosts\/\S+\/status Pending$/,
+  /^kube (live|talosCa|kubernetesCa).*\/status begin (configuration-active|node-(healthy|uncordoned))$/,
   / \(again\)$|\/events|\/openid\/v1\/jwks|^workload (GET|WATCH) \/api\/v1\/nodes /,
   // A node is examined only where it was found missing while its API server was away. Phases have spaces in their names.
   /^talos ([^:]+: )?machine\.MachineService\/Read |^workload ([^:]+: )?GET \/api\/v1\/nodes\/\S+( \(|$)/,

@@ -123,7 +123,7 @@ export async function expectSameResult(
 ): Promise<number> {
   const verdict = await runWithFaults(reference, options);
   expect(verdict.shape, verdict.story).toEqual(reference.shape);
-  expect(verdict.missed).toEqual([]);
+  expect(verdict.missed, verdict.story).toEqual([]);
   expect(verdict.offences).toEqual([]);
   return verdict.struck;
 }

@@ -11,13 +11,12 @@ import { accessResult, ConfigMap, clientFromKubeconfig, withAdminClient } from '
 /** Name of the ClusterRole that {@link publishedHelpers} create for consumers: it reads ConfigMaps. */
 export const readerRole = 'reader';
 
-/** Helpers for one Cluster that is published in the namespace `fleet`. */
-export function publishedHelpers(open: () => Testbed, cluster: NamespacedRef) {
+/** Helpers for one Cluster that is published in one namespace. */
+export function publishedHelpers(open: () => Testbed, cluster: NamespacedRef, namespace = 'fleet') {
   const name = fleetName(cluster);
   return {
     name,
-    secret: (suffix = ''): Promise<Secret> =>
-      open().platform.get(Secret, { namespace: 'fleet', name: `${name}${suffix}` }),
+    secret: (suffix = ''): Promise<Secret> => open().platform.get(Secret, { namespace, name: `${name}${suffix}` }),
     makeReaderRole: (): Promise<unknown> =>
       withAdminClient(open(), cluster, (admin) =>
         admin.create(ClusterRole, {
