@@ -18,6 +18,8 @@ import { missingForRealPlatformCluster } from '../support/testbed/real-platform-
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';
 
 const group = 'kueue.x-k8s.io';
+/** As in the guide. */
+const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
 const jobs: ResourceType<KubeObject & { spec: object }> = {
   ...{ group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true },
 };
@@ -116,8 +118,8 @@ function withKueue(): void {
       await admin.create(ClusterRole, {
         ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: readerRole } },
         rules: [
-          { apiGroups: [group], resources: ['workloads', 'workloads/status'], verbs: ['*'] },
-          { apiGroups: ['batch'], resources: ['jobs', 'jobs/status'], verbs: ['*'] },
+          { apiGroups: [group], resources: ['workloads', 'workloads/status'], verbs },
+          { apiGroups: ['batch'], resources: ['jobs', 'jobs/status'], verbs },
         ],
       });
     });
