@@ -70,7 +70,11 @@ test.each([...new Set(tables.map(({ page }) => page))])('%s counts its open rows
   const count = (wanted: State) => states.filter(({ state }) => state === wanted).length;
   const words = ['held', 'in part', 'not yet', 'not held', 'with nothing to test'] as const;
   const told = `${states.length} rows: ${words.map((word) => `${count(word)} ${word}`).join(', ')}.`;
-  if (count('not yet') + count('in part') > 0) expect(readProjectFile(page).split('\n')).toContain(told);
+  const said = readProjectFile(page)
+    .split('\n')
+    .filter((line) => /^\d+ rows: /.test(line));
+  // A page without open rows may leave the line out.
+  expect(said).toEqual(count('not yet') + count('in part') > 0 || said.length > 0 ? [told] : []);
 });
 
 test('no title names a row that does not exist', () => {
