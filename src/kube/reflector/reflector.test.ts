@@ -274,12 +274,31 @@ describe('a reflector', () => {
     expect(fixture.reflector.health.lastError).toMatch(/timeout/);
   });
 
-  it('resets its failures with the first event', async () => {
-    // The first watch follows the list on its connection, so that one reset causes one retry.
+  it.each([
+    ['lists again where the server has come back with older data', '7', ['list', 'list', 'watch 7'], ['deleted b']],
+    ['continues where the server has come back with what it had', '10', ['list', 'watch 10'], []],
+    ['continues where versions are no numbers', 'seven', ['list', 'watch 10'], []],
+  ])('after a lost connection, %s', async (_, version, requests, changes) => {
+    const before = [secretObject('a', '1'), secretObject('b', '9')];
+    const after = listResponse(version, secretObject('a', '1'));
     const fixture = await startReflectorHarness(
-      [listResponse('10')],
-      [droppedConnection, droppedConnection, droppedConnection, watchResponse(bookmarkLine('11'))],
+      [listResponse('10', ...before), after],
+      [droppedConnection, droppedConnection, watchResponse()],
     );
+    await untilFailed(fixture, 1);
+    const asked = fixture.asked().length;
+    await fixture.sleepOn();
+    await untilRequested(fixture, asked + requests.length);
+    expect(fixture.asked().slice(asked)).toEqual(requests);
+    expect(fixture.heard.slice(2)).toEqual(changes);
+    // The check asks for one object only.
+    expect(fixture.server.received[asked]?.query.get('limit')).toBe('1');
+  });
+
+  it('resets its failures with the first event', async () => {
+    // Each watch follows a list on its connection, so that one reset causes one retry.
+    const dropped = Array.from({ length: 4 }, () => droppedConnection);
+    const fixture = await startReflectorHarness([listResponse('10')], [...dropped, watchResponse(bookmarkLine('11'))]);
     await untilFailed(fixture, 1);
     await fixture.sleepOn();
     await untilFailed(fixture, 2);

@@ -95,6 +95,8 @@ export class Reflector<T extends KubeObject> {
   #lastListAt: Date | undefined;
   #lastChangeAt: number;
   #version: string | undefined;
+  /** The connection was lost, so the server may have come back with older data. */
+  #isVersionInDoubt = false;
 
   constructor(client: KubeClient, type: ResourceType<T>, options: ReflectorOptions<T>) {
     this.#client = client;
@@ -167,12 +169,28 @@ export class Reflector<T extends KubeObject> {
     while (!signal.aborted) {
       const startedAt = this.#clock.monotonic();
       try {
+        if (this.#isVersionInDoubt && this.#version !== undefined) await this.#checkVersion(this.#version, signal);
         if (this.#version === undefined) await this.#relist(signal);
         await this.#watch(signal);
       } catch (error) {
         if (!signal.aborted) await this.#recover(error, startedAt, signal);
       }
     }
+  }
+
+  /**
+   * A server whose etcd was restored from a backup begins again at an older resource version. It accepts a watch from a
+   * later one, and sends no event until it has reached that.
+   */
+  async #checkVersion(known: string, signal: AbortSignal): Promise<void> {
+    const { resourceVersion } = await this.#client.list(this.type, { ...this.#options, maxItems: 1 }, signal);
+    this.#isVersionInDoubt = false;
+    if (!isOlder(resourceVersion, known)) return;
+    this.#options.log.warn(
+      { reflector: this.name, known, resourceVersion },
+      'the API server has older data than before',
+    );
+    this.#version = undefined;
   }
 
   async #relist(signal: AbortSignal): Promise<void> {
@@ -182,6 +200,7 @@ export class Reflector<T extends KubeObject> {
       throw tooManyObjectsError(this.name, items.length);
     this.#options.checkList?.(items, this.#store.list());
     this.#version = resourceVersion;
+    this.#isVersionInDoubt = false;
     this.#lastListAt = this.#clock.now();
     this.#lastChangeAt = this.#clock.monotonic();
     for (const change of this.#store.replace(items.map(withoutManagedFields))) this.#emit(change);
@@ -252,6 +271,7 @@ export class Reflector<T extends KubeObject> {
     this.#failures += 1;
     this.#lastError = error instanceof Error ? error.message : String(error);
     if (isGone(error) || this.#failures % failuresBeforeRelist === 0) this.#version = undefined;
+    if (isConnectionLost(error)) this.#isVersionInDoubt = true;
     this.#options.observer?.failed(this.name, error instanceof KubeError ? error.reason : 'Internal');
     const retryAfter = error instanceof KubeError ? Math.min(error.retryAfterSeconds ?? 0, maxRetryAfterSeconds) : 0;
     const seconds = Math.max(retryAfter, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
@@ -290,6 +310,15 @@ export class Reflector<T extends KubeObject> {
     await this.#clock.sleep(seconds * 1000, signal).catch(() => {});
   }
 }
+
+/** Resource versions can be compared as numbers if both are numbers (KEP-5504). */
+function isOlder(version: string, known: string): boolean {
+  return /^\d+$/.test(version) && /^\d+$/.test(known) && BigInt(version) < BigInt(known);
+}
+
+/** Also when the stream breaks in the middle, which is no error response. */
+const isConnectionLost = (error: unknown): boolean =>
+  !(error instanceof KubeError) || ['Unreachable', 'DeadlineExceeded'].includes(error.reason);
 
 function tooManyObjectsError(name: string, objects: number): KubeError {
   return new KubeError({ status: 0, reason: 'AnswerTooLong', message: `the list of ${name} has ${objects} objects` });
