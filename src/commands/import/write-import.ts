@@ -1,6 +1,6 @@
 import { Host } from '../../api/host.ts';
 import { Machine } from '../../api/machine.ts';
-import { annotations, finalizers, installationName, managedByLabels, openmcpKeys } from '../../api/names.ts';
+import { finalizers, installationName, managedByLabels, openmcpKeys } from '../../api/names.ts';
 import { NodePool } from '../../api/node-pool.ts';
 import { Cluster, openmcpPhases } from '../../api/openmcp/types.ts';
 import { type ImportedIdentity, importedIdentityKey } from '../../controllers/cluster/identity.ts';
@@ -12,18 +12,10 @@ import { apiVersionOf, type KubeObject, objectKeyOf, type ResourceType } from '.
 import { ProviderError } from '../../lib/errors.ts';
 import type { AccessSession } from '../access/access-session.ts';
 import type { ImportedCluster } from './read-files.ts';
+import { withoutRequests } from './without-requests.ts';
 
 /** Keeps the controllers away from an object until all that it needs is there. */
 const ignored = { [openmcpKeys.operation]: 'ignore' } as const;
-
-/** Asks for something that is done once. Whoever asked before the loss decides again. */
-const requests: ReadonlySet<string> = new Set([
-  ...[annotations.approve, annotations.remediate, annotations.failureDomainLost, annotations.takeBackup],
-  ...[annotations.restore, annotations.restoreIdentity, annotations.rotateCa, annotations.inspect, annotations.reboot],
-]);
-
-const withoutRequests = (all: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(all).filter(([name]) => !requests.has(name)));
 
 /**
  * Creates what a backup has and the platform cluster lacks, and completes what is incomplete: it can be repeated after any

@@ -266,7 +266,7 @@ function withRealOperator(): void {
   });
 
   it.each(orders.map((order, i) => ({ order, messages: order.join(', '), ref: orderedRequest(i) })))(
-    'deletion in the order $said leaves nothing behind',
+    'deletion in the order $messages leaves nothing behind',
     async ({ order, ref }) => {
       const { objects } = open();
       const cluster = await clusterOf(ref);
