@@ -34,11 +34,30 @@ export interface ActionInput {
 /** The next rung of the ladder: restart, further restarts if the platform has more forceful ones, replacement. */
 export function chooseAction(unhealthy: UnhealthyMachine, input: ActionInput): ActionChoice {
   const { policy, requested, now } = input;
-  const { machine, since, reason } = unhealthy;
+  const { since } = unhealthy;
   const restarts = countRecentRestarts(unhealthy, input);
   if (requested) return { kind: 'act', action: requested, attempt: restarts + 1 };
   const due = addMinutes(since, policy.unhealthyMinutes);
-  if (due > now) return { kind: 'wait', until: due, message: `It is not ready since ${formatTime(since)}.` };
+  const choice = chooseRung(unhealthy, restarts, input);
+  if (due <= now) return choice;
+  return {
+    kind: 'wait',
+    until: due,
+    message: `It has not been ready since ${formatTime(since)}.${describeDue(choice, due)}`,
+  };
+}
+
+/** A node that is not ready for a moment needs no user yet. */
+function describeDue(choice: ActionChoice, due: Date): string {
+  if (choice.kind === 'stop') return '';
+  if (choice.kind === 'wait') return ` ${choice.message}`;
+  const what = choice.action === 'Restart' ? 'restarted' : 'replaced';
+  return ` It is ${what} at ${formatTime(due)} unless it is ready by then.`;
+}
+
+function chooseRung(unhealthy: UnhealthyMachine, restarts: number, input: ActionInput): ActionChoice {
+  const { machine, reason } = unhealthy;
+  const { policy } = input;
   const isRestartUseful =
     reason !== 'MachineLost' &&
     restarts < input.restartAttempts &&
@@ -68,7 +87,7 @@ function chooseReplacement({ spec: { pool } }: Machine, { records, now }: Action
   return {
     kind: 'wait',
     until,
-    message: `${last.machine} of the pool ${pool} was replaced at ${formatTime(new Date(last.at))}.`,
+    message: `${last.machine} of the pool ${pool} was replaced at ${formatTime(new Date(last.at))}. This one is replaced at ${formatTime(until)} at the earliest.`,
   };
 }
 

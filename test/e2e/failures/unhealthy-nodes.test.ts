@@ -86,7 +86,10 @@ it('D41, D44: a node that hangs is restarted after five minutes, and not before'
   await hang(first);
   await awaitUnhealthy(first);
   expect(await healthOf(first)).toMatchObject({ reason: 'NodeUnreachable' });
-  await awaitReason('RemediationPending', new RegExp(`^1 of 5 nodes is unhealthy\\. ${first}: .* not ready since`));
+  await awaitReason(
+    'RemediationPending',
+    new RegExp(`^1 of 5 nodes is unhealthy\\. ${first}: .* has not been ready since`),
+  );
   await consistently(3, () => expect([countStops(), events('NodeRestarted')]).toEqual([0, []]));
   pass(6);
   await awaitReason('Remediating', new RegExp(`${first} is being restarted`));
