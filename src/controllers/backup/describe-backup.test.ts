@@ -45,7 +45,7 @@ it.each<[string, BackupRecord, Date | undefined, object]>([
     {
       status: 'False',
       reason: 'BackupOverdue',
-      message: expect.stringMatching(/^A backup is due since 2026-11-20T02/),
+      message: expect.stringMatching(/^A backup has been due since 2026-11-20T02/),
     },
   ],
 ])('BackedUp is %s', (_, record, next, condition) => {

@@ -18,7 +18,7 @@ export function describeBackup(record: BackupRecord, due: Date | undefined, now:
   const next = due ? ` The next is due at ${formatTime(due)}.` : '';
   if (!lastSuccess) return conditionUnknown('BackedUp', 'BackupPending', `${last}${next}`);
   if (due && now.getTime() - due.getTime() > overdueSeconds * 1000)
-    return conditionFalse('BackedUp', 'BackupOverdue', `A backup is due since ${formatTime(due)}. ${last}`);
+    return conditionFalse('BackedUp', 'BackupOverdue', `A backup has been due since ${formatTime(due)}. ${last}`);
   return conditionTrue('BackedUp', `The last backup is that of ${formatTime(lastSuccess)}: ${key}.${next}`);
 }
 
