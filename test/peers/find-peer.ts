@@ -133,6 +133,12 @@ export const peers = {
     folder: `tools-${machine}`,
     remedy: externalRemedy('KUEUE_BIN', 'the program out of its container image'),
   },
+  ocm: {
+    program: 'ocm',
+    variable: 'OCM_BIN',
+    folder: `tools-${machine}`,
+    remedy: externalRemedy('OCM_BIN', 'the command line of the Open Component Model, of version 0.48 or newer'),
+  },
   chromium: {
     program: 'chromium',
     variable: 'CHROMIUM_BIN',
