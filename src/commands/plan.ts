@@ -33,11 +33,19 @@ import {
 } from './read-only/read-only-session.ts';
 import { selectProviderConfig } from './read-only/select-provider-config.ts';
 
-/** Prints the effects of creating the machines of a cluster. Returns whether all of them can be placed. */
+/**
+ * Prints the effects of creating the machines of a cluster, and the changes of running ones; with a ProviderConfig of the platform
+ * cluster alone, only these. Returns whether all machines can be placed.
+ */
 export async function runPlan(options: PlanSettings & ReadOnlyCommandContext): Promise<boolean> {
+  const isOfCluster = options.cluster !== undefined || options.files !== undefined;
   const [made, updates] = await withReadOnlySession(options, (at) =>
-    Promise.all([buildPlan(at, options), listUpdates(at, options)]),
+    Promise.all([isOfCluster ? buildPlan(at, options) : undefined, listUpdates(at, options)]),
   );
+  if (!made) {
+    printUpdates(options, updates);
+    return true;
+  }
   printPlan(options, made, updates);
   const lines = [...made.machines.flatMap((machine) => machine.lines), ...made.shared];
   return made.machines.every(({ error }) => error === undefined) && lines.every(({ effect }) => effect !== 'blocked');
@@ -56,6 +64,14 @@ function printPlan(
   const changes = describeUpdates(updates);
   if (changes !== undefined) print(`\n${changes}`);
   if (documents) for (const document of describeMachineConfigs(made)) print(document);
+}
+
+function printUpdates(
+  { output, providerConfig, print }: PlanSettings & ReadOnlyCommandContext,
+  updates: readonly PlannedUpdate[],
+): void {
+  if (output !== 'text') print(formatStructured(toPlanOutput(undefined, updates, false), output));
+  else print(describeUpdates(updates) ?? `No running machine of ProviderConfig ${providerConfig} would be changed.`);
 }
 
 async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }: PlanSettings): Promise<ClusterPlan> {

@@ -30,7 +30,7 @@ export const commandDescriptions = {
   init: 'Install or update the CustomResourceDefinitions and the admission policy of this provider, then exit.',
   run: 'Run the controllers until SIGTERM or SIGINT.',
   hosts: 'Print a Host manifest for each server of an account, to review and apply. Read-only.',
-  plan: 'Print the resources that a cluster would use, and the disks that would be erased. Read-only.',
+  plan: 'Print the resources that a cluster would use, the disks that would be erased, and the changes of running machines. Read-only.',
   check: 'Validate a ProviderConfig against its platform. Read-only.',
   reservations: 'Print the DHCP reservations for the nodes of a ProviderConfig. Read-only.',
   status: 'Print every Cluster with its health, versions and backups, or watch them. Read-only.',
@@ -215,7 +215,7 @@ export const commandOptions: Readonly<Record<CommandName, readonly Option[]>> = 
   plan: [
     text(
       '--cluster <NAMESPACE/NAME>',
-      'The Cluster. With --provider-config it need not exist. Optional with --config.',
+      'The Cluster. With --provider-config it need not exist. Default: with --config, a new one; else the changes of all Clusters of the ProviderConfig.',
     ).argParser(parseClusterName),
     ...fileOptions,
     toggle('--documents', 'Also print the machine configuration of each node, with secrets masked.'),

@@ -93,10 +93,12 @@ export function toPlanSettings(command: Command, environment: ProcessEnvironment
   const settings = toReadOnlySettings(command, environment);
   const { cluster, providerConfig, documents, output } =
     command.opts<Pick<PlanSettings, 'cluster' | 'providerConfig' | 'documents' | 'output'>>();
-  if (!cluster && !settings.files)
+  if (!cluster && !providerConfig && !settings.files)
     throw new UsageError(
-      '--cluster or --config is required: name a Cluster, e.g. shop/prod, or a file with a ProviderConfig.',
+      '--cluster, --provider-config or --config is required: name a Cluster, e.g. shop/prod, a ProviderConfig whose running machines may change, or a file with a ProviderConfig.',
     );
+  if (!cluster && !settings.files && documents)
+    throw new UsageError('--documents needs --cluster or --config: it prints the nodes of one cluster.');
   return { ...settings, documents, output, ...(cluster && { cluster }), ...(providerConfig && { providerConfig }) };
 }
 

@@ -1,16 +1,18 @@
 import { parseAllDocuments } from 'yaml';
 import type { ClusterPlan, PlannedMachine } from '../../controllers/plan/plan-cluster.ts';
 import type { PlannedUpdate } from '../../controllers/plan/plan-updates.ts';
+import { describeUpdate } from './describe-updates.ts';
 import type { CommandOutput } from './output-schemas.ts';
 
 type PlanOutput = CommandOutput<'plan'>;
 
-/** A plan for programs. Machine configurations are large, so they are in it on request only. */
+/** A plan for programs. `made`: of one cluster, if one is planned. Machine configurations are large, so they are in it on request only. */
 export function toPlanOutput(
-  { machines, surplus, shared, left, endpoint, isMarked }: ClusterPlan,
+  made: ClusterPlan | undefined,
   updates: readonly PlannedUpdate[],
   withDocuments: boolean,
 ): PlanOutput {
+  const { machines = [], surplus = [], shared = [], left = [], endpoint, isMarked = true } = made ?? {};
   return {
     machines: machines.map((machine) => toMachineOutput(machine, withDocuments)),
     surplus: [...surplus],
@@ -18,7 +20,10 @@ export function toPlanOutput(
     unassignedHosts: left.map(({ reason, names, refused }) => ({ reason, names: [...names], refused: [...refused] })),
     endpoint,
     isExact: isMarked,
-    updates: updates.map(({ cluster, machine, effect, subject }) => ({ cluster, machine, effect, subject })),
+    updates: updates.map((update) => {
+      const { cluster, machine, effect } = update;
+      return { cluster, machine, effect, subject: describeUpdate(update) };
+    }),
   };
 }
 

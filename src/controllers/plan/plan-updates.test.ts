@@ -12,8 +12,8 @@ const machine = (pool: string, slot: number, pending?: MachineStatus['pending'])
   return { ...made, spec, status: { ...status, ...(pending && { pending }) } };
 };
 const plan = (...machines: Machine[]) =>
-  planUpdates([cluster], machines, { workerPools: [] }).map(({ effect, machine, subject }) =>
-    [effect, machine.replace(/^prod-[^-]*-/, ''), subject].join(' | '),
+  planUpdates([cluster], machines, { workerPools: [] }).map(({ effect, machine, fields, note }) =>
+    [effect, machine.replace(/^prod-[^-]*-/, ''), fields.join(', '), note].join(' | '),
   );
 
 it('lists the changes of running machines in the order of a rollout, with what they interrupt', () => {
@@ -28,16 +28,16 @@ it('lists the changes of running machines in the order of a rollout, with what t
       machine('cp', 1),
     ),
   ).toEqual([
-    'restarts | cp-0 | talos.version, machine.env (drained, upgraded and restarted)',
-    'blocked | work-0 | cluster.network (cannot be made)',
-    'changes | work-1 | machine.nodeLabels (no restart)',
+    'restarts | cp-0 | talos.version unknown to 1.13.9, machine.env | drained, upgraded and restarted',
+    'blocked | work-0 | cluster.network | cannot be made',
+    'changes | work-1 | machine.nodeLabels | no restart',
   ]);
 });
 
 it('says what is not known, and nothing about machines of others', () => {
   const fresh = machine('cp', 0);
   const { compared: _, ...status } = fresh.status!;
-  expect(plan({ ...fresh, status })).toEqual([expect.stringMatching(/^unknown \| cp-0 \| .* was not compared/)]);
+  expect(plan({ ...fresh, status })).toEqual([expect.stringMatching(/^unknown \| cp-0 \| {2}\| .* was not compared/)]);
   const foreign = machine('cp', 1, { revision: 'r', class: 'live', fields: [] });
   expect(plan({ ...foreign, spec: { ...foreign.spec, clusterRef: { ...foreign.spec.clusterRef, uid: 'x' } } })).toEqual(
     [],

@@ -12,7 +12,9 @@ export interface PlannedUpdate {
   readonly cluster: string;
   readonly machine: string;
   readonly effect: 'changes' | 'restarts' | 'replaces' | 'blocked' | 'unknown';
-  readonly subject: string;
+  /** What differs; a changed form of the documents differs in many fields. */
+  readonly fields: readonly string[];
+  readonly note: string;
 }
 
 const effects: Readonly<Record<ChangeClass, PlannedUpdate['effect']>> = {
@@ -54,14 +56,15 @@ export function planUpdates(
   });
 }
 
-function planUpdate(cluster: string, { metadata, status }: Machine): PlannedUpdate[] {
-  const { pending, compared } = status ?? {};
+function planUpdate(cluster: string, { metadata, spec, status }: Machine): PlannedUpdate[] {
+  const { pending, compared, applied } = status ?? {};
   const { name: machine, deletionTimestamp } = metadata;
   if (deletionTimestamp) return [];
   if (pending) {
-    const subject = `${pending.fields.join(', ')} (${notes[pending.class]})`;
-    return [{ cluster, machine, effect: effects[pending.class], subject }];
+    const version = `talos.version ${applied?.talosVersion ?? 'unknown'} to ${spec.talosVersion}`;
+    const fields = pending.fields.map((field) => (field === 'talos.version' ? version : field));
+    return [{ cluster, machine, effect: effects[pending.class], fields, note: notes[pending.class] }];
   }
-  const subject = 'The running machine was not compared with the ProviderConfig yet.';
-  return compared === undefined ? [{ cluster, machine, effect: 'unknown', subject }] : [];
+  const note = 'The running machine was not compared with the ProviderConfig yet.';
+  return compared === undefined ? [{ cluster, machine, effect: 'unknown', fields: [], note }] : [];
 }

@@ -180,6 +180,16 @@ it('a plan of a cluster that exists lists what its machines hold', async () => {
   expect(out).toMatch(/^ +erases +EXAMPLE A1 /m);
 });
 
+it('a plan of a ProviderConfig lists the changes of its running machines alone, and makes no calls', async () => {
+  const metadata = { labels: { [labels.provider]: 'talos' } };
+  await testbed.platform.merge(Machine, { name: 'shop-machine' }, { metadata });
+  const changes = await start('plan', '--provider-config', 'metal');
+  expect(changes).toMatchObject({ code: 0, asked: [], writes: [] });
+  expect(changes.out).toMatch(/^Changes of running machines of shop\/bare, in this order:\n +unknown +shop-machine: /);
+  const { machines, updates } = readOutput('plan', (await start('plan', '--provider-config=metal', '-o=json')).out);
+  expect([machines, updates.map(({ machine }) => machine)]).toEqual([[], ['shop-machine']]);
+});
+
 it('a plan for virtual machines lists their names, and makes no calls', async () => {
   await testbed.objects.credentials();
   await testbed.objects.config('home');
@@ -190,6 +200,8 @@ it('a plan for virtual machines lists their names, and makes no calls', async ()
   expect(out).toMatch(/creates +network card 02:(?!00:00:00)\S+ at \S+, address \d/);
   expect(out).toMatch(/^Endpoint of the API server: https:\/\/[\d.]+:6443$/m);
   expect(testbed.calls.filter(({ room }) => room === 'truenas')).toEqual([]);
+  const { out: changes } = await start('plan', '--provider-config', 'home');
+  expect(changes).toBe('No running machine of ProviderConfig home would be changed.\n');
 });
 
 it('the check of a ProviderConfig changes nothing', async () => {
