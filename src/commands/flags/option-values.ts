@@ -153,10 +153,11 @@ const objectKinds = {
 export interface ObjectArgument {
   /** Absent: any that has an object of the name. */
   readonly kind?: keyof typeof objectKinds;
+  readonly namespace?: string;
   readonly name: string;
 }
 
-/** `machine/NAME` or `NAME`. The name becomes a part of a selector. */
+/** `machine/NAME`, `NAME`, or `NAMESPACE/NAME` as `status` prints it. The name becomes a part of a selector. */
 export function parseObject(value: string): ObjectArgument {
   const [, given, name = ''] = /^(?:([^/]*)\/)?([^/]*)$/.exec(value) ?? [];
   if (!/^[a-z0-9][-a-z0-9.]{0,252}$/.test(name)) throw new InvalidArgumentError('Use KIND/NAME or NAME.');
@@ -164,7 +165,8 @@ export function parseObject(value: string): ObjectArgument {
   const kinds = Object.keys(objectKinds) as (keyof typeof objectKinds)[];
   const kind = kinds.find((one) => (objectKinds[one] as readonly string[]).includes(given.toLowerCase()));
   if (kind) return { kind, name };
-  throw new InvalidArgumentError(`Use one of ${kinds.join(', ')} as the kind.`);
+  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(given)) return { namespace: given, name };
+  throw new InvalidArgumentError(`Use one of ${kinds.join(', ')} as the kind, or a namespace.`);
 }
 
 /** The URL of a server over HTTP or HTTPS; undefined: none. */

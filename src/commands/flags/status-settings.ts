@@ -41,8 +41,10 @@ export function toStatusSettings(command: Command): StatusSettings {
 }
 
 export function toWhySettings(command: Command): WhySettings {
-  const [object] = command.processedArgs as [ObjectArgument];
-  const { namespace, output } = command.opts<Pick<WhySettings, 'namespace' | 'output'>>();
+  const [{ namespace: inName, ...object }] = command.processedArgs as [ObjectArgument];
+  const { namespace = inName, output } = command.opts<Pick<WhySettings, 'namespace' | 'output'>>();
+  if (inName !== undefined && namespace !== inName)
+    throw new UsageError(`The object is in namespace ${inName}, and --namespace is ${namespace}.`);
   return { ...toCommonSettings(command, 'people'), object, output, ...(namespace && { namespace }) };
 }
 
