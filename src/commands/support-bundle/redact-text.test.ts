@@ -23,6 +23,8 @@ describe('a text in a bundle', () => {
     ['a variable', 'TS_AUTHKEY=hunter2 started', 'hunter2'],
     ['a sentence', 'password: hunter2', 'hunter2'],
     ['random bytes', `id ${randomBytes(32).toString('base64')}`, ''],
+    ['random bytes with two digits', 'id DzGiTq/SaGt+lMoie+ZKe5gygLlrOOvHXz7oilfV/Go=', 'DzGiTq'],
+    ['random bytes without a digit', 'id TYmZVtRKSlidhDbtvIWZHxnVGDKcQIGQAXpbhwnLcab=', 'TYmZVt'],
   ])('has no %s', (_, text, secret) => {
     const redacted = redactText(text);
     expect(redacted.hidden).toBeGreaterThan(0);
@@ -41,6 +43,7 @@ describe('a text in a bundle', () => {
     'Secret openmcp-system/nas has no key apiKey.',
     'schematic 376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba',
     'GET /apis/talos.clusters.openmcp.cloud/v1alpha1/providerconfigs?fieldManager=cluster-provider-talos: 403',
+    'ValidatingAdmissionPolicyBindingList of RoutingTableWithKubernetesEndpoints',
     '2026-11-27T11:00:00Z 4f9c2f0e-6a0e-4a55-9d0e-6a0e4a559d0e https://192.168.10.20:6443',
   ])('keeps %s', (text) => {
     expect(redactText(text)).toEqual({ text, hidden: 0 });

@@ -46,12 +46,17 @@ export const textRuleNames: readonly string[] = [...textRules.map(({ about }) =>
 /** From this length on, letters of both cases and digits in one word are more likely a key than a name. */
 const randomPattern = /[A-Za-z0-9+/_=-]{32,}/g;
 const minOfEach = 3;
+/** One in forty keys of 32 bytes has fewer digits. Names in mixed case have few capital letters. */
+const minShareOfEachCase = 0.2;
 
 const countOf = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
 /** A key in Base64 or one of letters and digits. A name, a UUID and a hash in hexadecimal are not. */
-const isRandom = (word: string): boolean =>
-  [/[a-z]/g, /[A-Z]/g, /[0-9]/g].every((pattern) => countOf(word, pattern) >= minOfEach);
+function isRandom(word: string): boolean {
+  const [lower = 0, upper = 0, digits = 0] = [/[a-z]/g, /[A-Z]/g, /[0-9]/g].map((pattern) => countOf(word, pattern));
+  const rarer = Math.min(lower, upper);
+  return rarer >= minOfEach && (digits >= minOfEach || rarer >= word.length * minShareOfEachCase);
+}
 
 /** A text without what looks like a secret, and how many values were hidden. */
 export function redactText(text: string): { readonly text: string; readonly hidden: number } {
