@@ -62,7 +62,9 @@ describe('a backup before an update', () => {
     expect(failed?.isRequested).toBe(true);
     expect(failed?.message).toMatch(/the last one failed: The bucket is gone\. .* set the annotation rollout: now/);
     const overdue = find({ failure: 'A backup has been due since noon.', reason: 'BackupOverdue' });
-    expect(overdue?.message).toMatch(/^A backup of etcd comes first\. A backup has been due since noon\. To update without/);
+    expect(overdue?.message).toMatch(
+      /^A backup of etcd comes first\. A backup has been due since noon\. To update without/,
+    );
     expect(find({ failure: 'The bucket is gone.', notes: { [annotations.rollout]: 'now' } })).toBeUndefined();
   });
 });
