@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import { gatherPieces } from './gather-pieces.ts';
 
+/** In batches of none, one, two, … pieces. */
 async function* split(content: Buffer, size: number) {
-  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < content.length; at += size) pieces.push(content.subarray(at, at + size));
+  for (let count = 0; pieces.length > 0; count += 1) yield pieces.splice(0, count);
 }
 
 async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {

@@ -1,21 +1,26 @@
 /**
  * The same bytes in pieces of `size`, the last one shorter. What handles a piece costs as much for a small one, and others
- * choose how small theirs are.
+ * choose how small theirs are. Pieces come in batches, because to wait for each of them costs more than to copy it.
  */
-export async function* gatherPieces(pieces: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+export async function* gatherPieces(
+  batches: AsyncIterable<Iterable<Uint8Array>>,
+  size: number,
+): AsyncGenerator<Uint8Array> {
   let gathered = Buffer.allocUnsafe(size);
   let used = 0;
-  for await (const piece of pieces) {
-    for (let offset = 0; offset < piece.length; ) {
-      const taken = Math.min(size - used, piece.length - offset);
-      gathered.set(piece.subarray(offset, offset + taken), used);
-      used += taken;
-      offset += taken;
-      if (used < size) continue;
-      yield gathered;
-      // Who takes a piece may keep it.
-      gathered = Buffer.allocUnsafe(size);
-      used = 0;
+  for await (const batch of batches) {
+    for (const piece of batch) {
+      for (let offset = 0; offset < piece.length; ) {
+        const taken = Math.min(size - used, piece.length - offset);
+        gathered.set(taken === piece.length ? piece : piece.subarray(offset, offset + taken), used);
+        used += taken;
+        offset += taken;
+        if (used < size) continue;
+        yield gathered;
+        // Who takes a piece may keep it.
+        gathered = Buffer.allocUnsafe(size);
+        used = 0;
+      }
     }
   }
   if (used > 0) yield gathered.subarray(0, used);

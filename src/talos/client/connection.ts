@@ -9,6 +9,7 @@ import { toAuthority } from '../../lib/net/ip.ts';
 import { type CallObserver, observeCall } from '../../lib/observers.ts';
 import { toTalosError } from './errors.ts';
 import { talosLimits } from './limits.ts';
+import { type DataMethod, readData } from './read-data.ts';
 
 /** The port of the Talos API, on every node and in every mode. */
 export const talosPort = 50_000;
@@ -34,6 +35,11 @@ export interface TalosConnectionOptions {
   readonly observer: CallObserver;
 }
 
+interface OpenSession {
+  readonly tls: TlsSettings;
+  readonly session: Http2SessionManager;
+}
+
 /**
  * One HTTP/2 session to one node, opened by the first call and again after each loss. No keep-alive pings: Talos
  * answers more than one in five minutes with `too_many_pings`. The deadline of a call detects a session that has
@@ -45,7 +51,7 @@ export class TalosConnection {
   readonly #tls: TlsProvider;
   readonly #deadlineSeconds: number;
   readonly #observer: CallObserver;
-  #current: { readonly tls: TlsSettings; readonly session: Http2SessionManager } | undefined;
+  #current: OpenSession | undefined;
   #closed = false;
 
   constructor(address: string, port: number, tls: TlsProvider, options: TalosConnectionOptions) {
@@ -63,20 +69,7 @@ export class TalosConnection {
     options: TalosCallOptions,
     run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
   ): Promise<T> {
-    assertActive(options.signal);
-    const about = { system: 'talos', name, signal: options.signal };
-    return await observeCall(this.#observer, about, () => this.#call(service, name, options, run));
-  }
-
-  async #call<S extends DescService, T>(
-    service: S,
-    name: string,
-    options: TalosCallOptions,
-    run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
-  ): Promise<T> {
-    try {
-      const { tls, session } = await this.#open();
-      assertActive(options.signal);
+    return await this.#send(name, options, async ({ tls, session }, timeoutMs) => {
       const transport = createGrpcTransport({
         baseUrl: this.#url,
         sessionManager: session,
@@ -84,11 +77,44 @@ export class TalosConnection {
         readMaxBytes: talosLimits.messageBytes,
         writeMaxBytes: maxSentMessageBytes,
       });
-      const timeoutMs = (options.seconds ?? this.#deadlineSeconds) * 1000;
       return await run(createClient(service, transport), {
         timeoutMs,
         ...(options.signal ? { signal: options.signal } : {}),
       });
+    });
+  }
+
+  /** Makes one call whose reply is a stream of bytes, which `take` reads. */
+  async callForData(
+    method: DataMethod,
+    options: TalosCallOptions,
+    take: (batches: AsyncIterable<readonly Uint8Array[]>) => Promise<void>,
+  ): Promise<void> {
+    const { signal } = options;
+    await this.#send(method.name, options, async ({ session }, timeoutMs) =>
+      take(readData(method, { url: this.#url, session, timeoutMs, signal })),
+    );
+  }
+
+  async #send<T>(
+    name: string,
+    options: TalosCallOptions,
+    run: (session: OpenSession, timeoutMs: number) => Promise<T>,
+  ): Promise<T> {
+    assertActive(options.signal);
+    const about = { system: 'talos', name, signal: options.signal };
+    return await observeCall(this.#observer, about, () => this.#attempt(name, options, run));
+  }
+
+  async #attempt<T>(
+    name: string,
+    options: TalosCallOptions,
+    run: (session: OpenSession, timeoutMs: number) => Promise<T>,
+  ): Promise<T> {
+    try {
+      const opened = await this.#open();
+      assertActive(options.signal);
+      return await run(opened, (options.seconds ?? this.#deadlineSeconds) * 1000);
     } catch (error) {
       const known = toTalosError(error, this.address, name, options.signal);
       if (known instanceof ProviderError && known.code === 'TALOS_UNREACHABLE') this.#drop();
@@ -101,7 +127,7 @@ export class TalosConnection {
     this.#drop();
   }
 
-  async #open() {
+  async #open(): Promise<OpenSession> {
     const tls = await this.#tls();
     if (this.#closed) throw new ProviderError('TALOS_UNREACHABLE', `${this.address}: the connection was closed.`);
     if (this.#current?.tls === tls) return this.#current;

@@ -94,10 +94,6 @@ const snapshotSeconds = 1800;
 /** Talos sends pieces of 1 KiB (talos: pkg/chunker/stream). */
 const snapshotPieceBytes = 64 * 1024;
 
-async function* readBytes(messages: AsyncIterable<{ readonly bytes: Uint8Array }>): AsyncGenerator<Uint8Array> {
-  for await (const { bytes } of messages) yield bytes;
-}
-
 const machineService = MachineService;
 
 export const createEtcdClient = (connection: TalosConnection): EtcdClient => ({
@@ -219,9 +215,8 @@ function createWriteCalls(connection: TalosConnection): Omit<EtcdClient, EtcdRea
     },
     etcdSnapshot: async (write, options = {}) => {
       const slow = { ...options, seconds: snapshotSeconds };
-      await connection.call(machineService, 'EtcdSnapshot', slow, async (client, call) => {
-        const pieces = readBytes(client.etcdSnapshot({}, call));
-        for await (const piece of gatherPieces(pieces, snapshotPieceBytes)) await write(piece);
+      await connection.callForData(machineService.method.etcdSnapshot, slow, async (batches) => {
+        for await (const piece of gatherPieces(batches, snapshotPieceBytes)) await write(piece);
       });
     },
     defragmentEtcd: async (options = {}) => {

@@ -1,0 +1,56 @@
+import { create, type DescMessage, type DescMethodServerStreaming, toBinary } from '@bufbuild/protobuf';
+import {
+  createAsyncIterable,
+  createDeadlineSignal,
+  createLinkedAbortController,
+  createMethodUrl,
+  encodeEnvelope,
+} from '@connectrpc/connect/protocol';
+import { requestHeader, validateResponse, validateTrailer } from '@connectrpc/connect/protocol-grpc';
+import { createNodeHttpClient, type Http2SessionManager } from '@connectrpc/connect-node';
+import type { DataSchema } from '../gen/common_pb.ts';
+import { DataMessages } from './data-messages.ts';
+
+export type DataMethod = DescMethodServerStreaming<DescMessage, typeof DataSchema>;
+
+interface DataCall {
+  readonly url: string;
+  readonly session: Http2SessionManager;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Makes a call whose reply is a stream of `common.Data`, and yields the bytes of the messages that have arrived together.
+ * The client of the library yields each message by itself, through some ten promises: {@link DataMessages} says why that
+ * is too slow. Connection, headers and errors are those of the library.
+ */
+export async function* readData(method: DataMethod, call: DataCall): AsyncGenerator<readonly Uint8Array[]> {
+  const { url, session, timeoutMs, signal } = call;
+  const deadline = createDeadlineSignal(timeoutMs);
+  const controller = createLinkedAbortController(signal, deadline.signal);
+  try {
+    const reply = await createNodeHttpClient({ httpVersion: '2', sessionProvider: () => session })({
+      url: createMethodUrl(url, method),
+      method: 'POST',
+      header: requestHeader(true, timeoutMs, undefined),
+      signal: controller.signal,
+      body: createAsyncIterable([encodeEnvelope(0, toBinary(method.input, create(method.input)))]),
+    });
+    const { foundStatus, headerError } = validateResponse(reply.status, reply.header);
+    if (headerError) throw headerError;
+    const messages = new DataMessages();
+    for await (const piece of reply.body) {
+      const contents = messages.add(piece);
+      if (contents.length > 0) yield contents;
+    }
+    messages.end();
+    if (!foundStatus) validateTrailer(reply.trailer, reply.header);
+  } catch (error) {
+    throw deadline.signal.aborted ? deadline.signal.reason : error;
+  } finally {
+    deadline.cleanup();
+    // Ends a call that is not read to its end.
+    controller.abort();
+  }
+}
