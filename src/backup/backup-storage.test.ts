@@ -7,9 +7,10 @@ import {
   type ScriptedHttpServer,
   startScriptedHttpServer,
 } from '../../test/support/harness/scripted-http-server.ts';
+import { ProviderError } from '../lib/errors.ts';
 import { SecretString } from '../lib/secret-string.ts';
 import { BackupStorage } from './backup-storage.ts';
-import { encryptContent } from './encrypt.ts';
+import { type ContentProducer, encryptContent } from './encrypt.ts';
 
 let server: ScriptedHttpServer | undefined;
 let storage: BackupStorage | undefined;
@@ -65,8 +66,10 @@ const takeUpload =
     return answer(response, method === 'HEAD' ? 404 : 204);
   };
 let sent = 0;
-const upload = async (at: BackupStorage) =>
-  await at.upload('k', await encryptContent(recipients, async (write) => await write(Buffer.alloc(100_000))));
+const upload = async (
+  at: BackupStorage,
+  produce: ContentProducer = async (write) => await write(Buffer.alloc(100_000)),
+) => await at.upload('k', await encryptContent(recipients, produce));
 const complete = '<CompleteMultipartUploadResult><ETag>"opaque"</ETag></CompleteMultipartUploadResult>';
 const calls = () => server?.received.map(({ method, query }) => `${method} ${[...query.keys()].join()}`.trim());
 
@@ -135,5 +138,58 @@ describe('an upload', () => {
     const at = await open(takeUpload(...script));
     await expect(upload(at)).rejects.toMatchObject({ code: 'S3_FAILED' });
     expect(calls()?.slice(-1)).toEqual(['DELETE uploadId']);
+  });
+
+  it.each<[string, (write: Parameters<ContentProducer>[0]) => Promise<void>]>([
+    ['before the first piece', async () => {}],
+    ['after some pieces', async (write) => await write(Buffer.alloc(100_000))],
+    ['after a whole part', async (write) => await write(Buffer.alloc(9 * 2 ** 20))],
+  ])('whose content fails %s fails with that error, and not with one of the bucket', async (_, begin) => {
+    const at = await open(
+      takeUpload(
+        (response) => answer(response, 200, complete),
+        (bytes) => bytes,
+      ),
+    );
+    const failure = new ProviderError('TALOS_UNREACHABLE', '10.0.0.2 (ECONNRESET).');
+    const failed = upload(at, async (write) => {
+      await begin(write);
+      throw failure;
+    });
+    await expect(failed).rejects.toBe(failure);
+    expect(calls()?.slice(-1)).toEqual(['DELETE uploadId']);
+  });
+
+  it('that the bucket refuses fails with the error of the bucket, also if the content ends with another one', async () => {
+    const refuse = takeUpload(
+      (response) => answer(response, 200, complete),
+      () => undefined,
+    );
+    const at = await open((received, response, nth) =>
+      received.method === 'PUT' ? answer(response, 403, error('AccessDenied')) : refuse(received, response, nth),
+    );
+    const failed = upload(at, async (write) => {
+      try {
+        for (;;) await write(Buffer.alloc(1024 * 1024));
+      } catch {
+        throw new ProviderError('TALOS_CALL_FAILED', 'the stream was stopped.');
+      }
+    });
+    await expect(failed).rejects.toMatchObject({
+      code: 'CREDENTIALS_REFUSED',
+      message: expect.stringMatching(/spec\.backup\.s3\.credentialsRef: .*403 AccessDenied/),
+    });
+  });
+
+  it('whose content the server has not kept is reported without a setting to change', async () => {
+    const at = await open(
+      takeUpload(
+        (response) => answer(response, 200, complete),
+        (bytes) => bytes - 1,
+      ),
+    );
+    await expect(upload(at)).rejects.toThrow(
+      /^The S3 server for backups has failed\. The provider retries\. k has \d+ bytes/,
+    );
   });
 });

@@ -74,18 +74,19 @@ export class BackupStorage {
     await this.#ask(() => this.#s3.putObject(key, content));
   }
 
-  /** Writes an object of any size while it is produced. After a failure it does not exist. */
+  /** Writes an object of any size while it is produced. After a failure it does not exist. An error of the content is thrown as it is. */
   async upload(key: string, content: EncryptedContent): Promise<UploadedObject> {
-    const abort = async (one: string, uploadId: string) =>
-      void (await this.#open(deadlineSignal(cleanUpSeconds)).abortMultipartUpload(one, uploadId));
-    return await this.#ask(() => uploadContent(this.#s3, key, content, abort));
+    const abortUpload = async (uploadId: string) =>
+      void (await this.#open(deadlineSignal(cleanUpSeconds)).abortMultipartUpload(key, uploadId));
+    return await uploadContent({ s3: this.#s3, key, ask: (request) => this.#ask(request), abortUpload }, content);
   }
 
   /** Undefined if there is no such object. Read it to its end, or cancel it. */
   async read(key: string): Promise<ReadObject | undefined> {
     const response = await this.#ask(() => this.#s3.getObjectResponse(key));
     if (!response?.body) return undefined;
-    return { bytes: Number(response.headers.get('content-length') ?? 0), content: response.body };
+    const bytes = Number(response.headers.get('content-length') ?? 0);
+    return { bytes, content: this.#convertErrors(response.body) };
   }
 
   async remove(key: string): Promise<void> {
@@ -114,6 +115,22 @@ export class BackupStorage {
       secretAccessKey: secretAccessKey.reveal(),
       fetch: createS3Fetch({ agent, clock: this.#clock, signal }),
     });
+  }
+
+  /** A connection may break while an object is read. */
+  #convertErrors(content: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    const reader = content.getReader();
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          const { done, value } = await this.#ask(() => reader.read());
+          if (done) controller.close();
+          else controller.enqueue(value);
+        },
+        cancel: async (reason) => await reader.cancel(reason),
+      },
+      { highWaterMark: 0 },
+    );
   }
 
   async #ask<T>(work: () => Promise<T>): Promise<T> {

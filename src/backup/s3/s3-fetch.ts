@@ -30,7 +30,9 @@ export const createS3Fetch =
     const url = new URL(String(input));
     const method = (init.method ?? 'GET') as NonNullable<HttpRequest['method']>;
     const body = toBytes(init.body);
-    const headers = { ...(init.headers as Record<string, string>), ...describeBody(method, body) };
+    const headers = { ...describeBody(method, body), ...(init.headers as Record<string, string>) };
+    if (method === 'PUT' && body && headers['content-md5'] === undefined)
+      Object.assign(headers, md5Header(md5Of(body)));
     // The completion of an upload is not repeated blindly: after the first one the upload does not exist any more.
     const isRepeatable = method !== 'POST';
     for (let attempt = 1; ; attempt += 1) {
@@ -55,10 +57,19 @@ function toBytes(body: unknown): Uint8Array | undefined {
   throw new TypeError('the S3 client sends a body of another type');
 }
 
-function describeBody(method: string, body: Uint8Array | undefined): Record<string, string> {
-  if (method === 'GET' || method === 'HEAD' || body === undefined) return {};
-  const hash = method === 'PUT' ? { 'content-md5': createHash('md5').update(body).digest('base64') } : {};
-  return { 'content-length': String(body.length), ...hash };
+const describeBody = (method: string, body: Uint8Array | undefined): Record<string, string> =>
+  method === 'GET' || method === 'HEAD' || body === undefined ? {} : { 'content-length': String(body.length) };
+
+const md5Of = (body: Uint8Array): Buffer => createHash('md5').update(body).digest();
+
+/** For a body whose MD5 is known already: it is not computed again. */
+export const md5Header = (md5: Buffer): { 'content-md5': string } => ({ 'content-md5': md5.toString('base64') });
+
+const pieceBytes = 256 * 1024;
+
+/** In pieces, because what is given to TLS at once is encrypted at once, into memory of the same size. */
+async function* toPieces(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < body.length; at += pieceBytes) yield body.subarray(at, at + pieceBytes);
 }
 
 async function send(
@@ -71,7 +82,10 @@ async function send(
   { agent, signal }: S3FetchOptions,
 ): Promise<Response> {
   const { method, headers, body } = request;
-  const common = { method, headers, agent, ...(body && method !== 'GET' && method !== 'HEAD' ? { body } : {}) };
+  const common = {
+    ...{ method, headers, agent },
+    ...(body && method !== 'GET' && method !== 'HEAD' && { body: body.length > pieceBytes ? toPieces(body) : body }),
+  };
   // An object is read for as long as it takes; its agent ends a connection on which nothing arrives.
   if (method === 'GET' && url.search === '') {
     const reply = await sendHttpRequest(url, { ...common, signal });

@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { S3mini } from 's3mini';
 import { ProviderError } from '../../lib/errors.ts';
 import type { EncryptedContent } from '../encrypt.ts';
+import { type FilledPart, PartFiller } from './part-filler.ts';
+import { md5Header } from './s3-fetch.ts';
 
 /** An object that was written. */
 export interface UploadedObject {
@@ -10,55 +11,59 @@ export interface UploadedObject {
   readonly sha256: string;
 }
 
-/** S3 allows 10 000 parts, of equal size except for the last: enough for 80 GiB. At most two of them are in memory. */
-const partBytes = 8 * 1024 * 1024;
+/** Makes a request, and converts its error into one that names the setting. The content has errors of its own. */
+export type AskS3 = <T>(request: () => Promise<T>) => Promise<T>;
+
+export interface UploadTarget {
+  readonly s3: S3mini;
+  readonly key: string;
+  readonly ask: AskS3;
+  abortUpload(uploadId: string): Promise<void>;
+}
 
 /**
- * Uploads content in parts while it is produced. The object exists only if the producer ended in order; after any failure
- * the parts are removed from the server.
+ * Uploads content in parts while it is produced: one part is sent while the next one is filled. The object exists only if
+ * the producer ended in order; after any failure the parts are removed from the server. Throws the error of the producer
+ * unchanged.
  */
-export async function uploadContent(
-  s3: S3mini,
-  key: string,
-  content: EncryptedContent,
-  abortUpload: (key: string, uploadId: string) => Promise<void>,
-): Promise<UploadedObject> {
-  const uploadId = await s3.getMultipartUploadId(key).catch(async (error: unknown) => {
+export async function uploadContent(target: UploadTarget, content: EncryptedContent): Promise<UploadedObject> {
+  const { s3, key, ask } = target;
+  const uploadId = await ask(() => s3.getMultipartUploadId(key)).catch(async (error: unknown) => {
     await Promise.allSettled([content.encrypted.cancel(error), content.produced]);
     throw error;
   });
-  const upload = new PartUpload(s3, key, uploadId);
+  const upload = new PartUpload(target, uploadId);
   try {
     await upload.sendAll(content);
     return await upload.complete();
   } catch (error) {
     // What is left if this fails is removed before the next backup.
-    await abortUpload(key, uploadId).catch(() => {});
+    await target.abortUpload(uploadId).catch(() => {});
     throw error;
   }
 }
 
 class PartUpload {
-  readonly #s3: S3mini;
-  readonly #key: string;
+  readonly #target: UploadTarget;
   readonly #uploadId: string;
   readonly #parts: { readonly partNumber: number; readonly etag: string }[] = [];
-  readonly #hash = createHash('sha256');
-  readonly #md5OfParts = createHash('md5');
+  readonly #filler = new PartFiller();
   /** Whether the server names parts by their MD5, as most do: then it names the object by the MD5 of these. */
   #isNamedByMd5 = true;
-  #bytes = 0;
+  /** Ends with the part that is being sent. */
+  #sending: Promise<void> = Promise.resolve();
   #failure: unknown;
 
-  constructor(s3: S3mini, key: string, uploadId: string) {
-    this.#s3 = s3;
-    this.#key = key;
+  constructor(target: UploadTarget, uploadId: string) {
+    this.#target = target;
     this.#uploadId = uploadId;
   }
 
   /** Ends when everything was sent and the producer has ended in order. */
   async sendAll({ encrypted, produced }: EncryptedContent): Promise<void> {
     const ends = await Promise.allSettled([produced, this.#sendParts(encrypted)]);
+    // Nothing is sent any more when the parts are removed.
+    await this.#sending.catch(() => {});
     // What stopped the upload also stopped the producer, whose own error only says that it was stopped.
     if (this.#failure !== undefined) throw this.#failure;
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
@@ -66,63 +71,63 @@ class PartUpload {
 
   async #sendParts(encrypted: ReadableStream<Uint8Array>): Promise<void> {
     const reader = encrypted.getReader();
-    const buffer = Buffer.allocUnsafe(partBytes);
-    let filled = 0;
+    const stop = (error: unknown) => void reader.cancel(error).catch(() => {});
     try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        for (let at = 0; at < value.length; ) {
-          const piece = value.subarray(at, at + partBytes - filled);
-          buffer.set(piece, filled);
-          filled += piece.length;
-          at += piece.length;
-          if (filled === partBytes) filled = await this.#sendPart(buffer);
-        }
-      }
-      if (filled > 0) await this.#sendPart(buffer.subarray(0, filled));
+      for (let piece = await reader.read(); !piece.done; piece = await reader.read())
+        for (const part of this.#filler.add(piece.value)) await this.#sendAfterLast(part, stop);
+      for (const part of this.#filler.end()) await this.#sendAfterLast(part, stop);
+      await this.#sending;
     } catch (error) {
-      await reader.cancel(error).catch(() => {});
+      stop(error);
       throw error;
     }
   }
 
-  /** Resolves with the number of bytes that are left to send: none. */
-  async #sendPart(part: Buffer): Promise<0> {
-    const md5 = createHash('md5').update(part).digest();
+  /** Begins to send a part as soon as the one before was sent. `stop` is called if it fails. */
+  async #sendAfterLast(part: FilledPart, stop: (error: unknown) => void): Promise<void> {
+    await this.#sending;
+    this.#sending = this.#sendPart(part);
+    this.#sending.catch(stop);
+  }
+
+  async #sendPart({ content, md5 }: FilledPart): Promise<void> {
+    const { s3, key, ask } = this.#target;
+    const number = this.#parts.length + 1;
     try {
-      const sent = await this.#s3.uploadPart(this.#key, this.#uploadId, part, this.#parts.length + 1);
+      const sent = await ask(() => s3.uploadPart(key, this.#uploadId, content, number, {}, undefined, md5Header(md5)));
       this.#parts.push(sent);
       this.#isNamedByMd5 &&= sent.etag.toLowerCase() === md5.toString('hex');
     } catch (error) {
       this.#failure = error;
       throw error;
     }
-    this.#md5OfParts.update(md5);
-    this.#hash.update(part);
-    this.#bytes += part.length;
-    return 0;
   }
 
   /** Makes the object of its parts, and compares it with what was sent. */
   async complete(): Promise<UploadedObject> {
+    const { s3, key, ask } = this.#target;
+    const { bytes, sha256, md5OfParts } = this.#filler.summary();
     // A reply that is lost, or a 200 with an error inside, does not tell whether the object exists: its description does.
-    const completed = await this.#s3
-      .completeMultipartUpload(this.#key, this.#uploadId, this.#parts)
-      .catch((error: unknown) => error);
-    const found = await this.#s3.getContentLength(this.#key).catch(() => undefined);
+    const completed = await ask(() => s3.completeMultipartUpload(key, this.#uploadId, this.#parts)).catch(
+      (error: unknown) => error,
+    );
+    const found = await s3.getContentLength(key).catch(() => undefined);
     if (found === undefined && completed instanceof Error) throw completed;
-    const etag = (await this.#s3.getEtag(this.#key)) ?? '';
-    const problem = this.#findProblem(found, etag);
-    if (problem === undefined) return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
-    if (found !== undefined) await this.#s3.deleteObject(this.#key).catch(() => {});
-    throw new ProviderError('S3_FAILED', `${this.#key} ${problem}. It is not kept.`);
+    const etag = (await ask(() => s3.getEtag(key))) ?? '';
+    const problem = this.#findProblem(found, etag, { bytes, md5OfParts });
+    if (problem === undefined) return { bytes, sha256 };
+    if (found !== undefined) await s3.deleteObject(key).catch(() => {});
+    throw new ProviderError('S3_FAILED', `${key} ${problem}. It is not kept.`);
   }
 
-  #findProblem(found: number | undefined, etag: string): string | undefined {
-    if (found !== this.#bytes) return `has ${found ?? 'no'} bytes on the server instead of ${this.#bytes}`;
+  #findProblem(
+    found: number | undefined,
+    etag: string,
+    sent: { readonly bytes: number; readonly md5OfParts: string },
+  ): string | undefined {
+    if (found !== sent.bytes) return `has ${found ?? 'no'} bytes on the server instead of ${sent.bytes}`;
     const [, md5, count] = /^"?([0-9a-f]{32})-(\d+)"?$/i.exec(etag) ?? [];
     if (!this.#isNamedByMd5 || md5 === undefined || Number(count) !== this.#parts.length) return undefined;
-    return md5.toLowerCase() === this.#md5OfParts.digest('hex') ? undefined : 'is not on the server what was sent';
+    return md5.toLowerCase() === sent.md5OfParts ? undefined : 'is not on the server what was sent';
   }
 }

@@ -1,10 +1,9 @@
 import { createWriteStream } from 'node:fs';
 import { lstat, rename, rm } from 'node:fs/promises';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import { type ContentProducer, encryptContent } from '../../backup/encrypt.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { WatchedSource } from '../../lib/watched-source.ts';
 
 export interface WholeFileOptions {
   /** A new file, which only the user can read. */
@@ -34,15 +33,16 @@ export async function writeWholeFile(
 ): Promise<void> {
   const partial = `${path}.partial`;
   const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
+  const watched = new WatchedSource(content);
   try {
-    const [written, produced] = await Promise.allSettled([
-      pipeline(Readable.fromWeb(content as NodeReadableStream), file, { signal }),
-      isWhole,
-    ]);
+    const [written, produced] = await Promise.allSettled([pipeline(watched, file, { signal }), isWhole]);
     signal.throwIfAborted();
-    if (written.status === 'rejected' && isFileError(written.reason))
-      throw fileRejected({ path, flag }, written.reason.code);
-    for (const end of [produced, written]) if (end.status === 'rejected') throw end.reason;
+    if (written.status === 'rejected') {
+      // A connection of the producer has errors of the same form as the file.
+      if (!watched.hasFailed && isFileError(written.reason)) throw fileRejected({ path, flag }, written.reason.code);
+      throw watched.errorOf(written.reason);
+    }
+    if (produced.status === 'rejected') throw produced.reason;
     await publish(partial, { path, flag });
   } finally {
     if (!(isFileError(file.errored) && file.errored.code === 'EEXIST')) await rm(partial, { force: true });

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
 import { NodeServers } from '../../../test/talos/node-servers.ts';
+import { ProviderError } from '../../lib/errors.ts';
 import { GetResponseSchema } from '../gen/cosi_pb.ts';
 
 const nodes = new NodeServers();
@@ -29,7 +30,7 @@ describe('the restore of etcd', () => {
     expect(content.equals(Buffer.concat([large, Buffer.from('end')]))).toBe(true);
   });
 
-  it('a content that does not end in order is no snapshot, and its error is that of the call', async () => {
+  it('a content that does not end in order is no snapshot, and its error is none of the node', async () => {
     let isWhole = false;
     const server = await nodes.start({
       async etcdRecover(request) {
@@ -40,9 +41,10 @@ describe('the restore of etcd', () => {
     });
     async function* broken() {
       yield Buffer.from('x');
-      throw new Error('the object was changed');
+      throw problem;
     }
-    await expect(nodes.connect(server).uploadEtcdSnapshot(broken())).rejects.toThrow(/the object was changed/);
+    const problem = new ProviderError('BACKUP_DAMAGED', 'the object was changed.');
+    await expect(nodes.connect(server).uploadEtcdSnapshot(broken())).rejects.toBe(problem);
     expect(isWhole).toBe(false);
   });
 

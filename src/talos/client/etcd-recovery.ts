@@ -1,4 +1,5 @@
 import { ProviderError } from '../../lib/errors.ts';
+import { WatchedSource } from '../../lib/watched-source.ts';
 import { MachineService } from '../gen/machine_pb.ts';
 import type { TalosCallOptions, TalosConnection } from './connection.ts';
 
@@ -11,7 +12,7 @@ export interface EtcdRecoveryCalls {
   hasEtcdData(options?: TalosCallOptions): Promise<boolean>;
   /**
    * Sends a snapshot to the node, in place of an earlier one. A reboot loses it. Throws TALOS_NOT_READY before the node
-   * has mounted its volumes.
+   * has mounted its volumes, and the error of the content if that fails.
    */
   uploadEtcdSnapshot(content: AsyncIterable<Uint8Array>, options?: TalosCallOptions): Promise<void>;
   /**
@@ -33,9 +34,15 @@ export const createEtcdRecoveryCalls = (connection: TalosConnection): EtcdRecove
   hasEtcdData: (options = {}) => hasFile(connection, databasePath, options),
   uploadEtcdSnapshot: async (content, options = {}) => {
     const slow = { ...options, seconds: uploadSeconds };
-    await connection.call(MachineService, 'EtcdRecover', slow, (client, call) =>
-      client.etcdRecover(toMessages(content), call),
-    );
+    const watched = new WatchedSource(content);
+    try {
+      await connection.call(MachineService, 'EtcdRecover', slow, (client, call) =>
+        client.etcdRecover(toMessages(watched), call),
+      );
+    } catch (error) {
+      // The call wraps it in an error of the node.
+      throw watched.errorOf(error);
+    }
   },
   bootstrapFromSnapshot: async (options = {}) => {
     await connection.call(MachineService, 'Bootstrap', options, (client, call) =>

@@ -1,0 +1,66 @@
+import { createHash, type Hash } from 'node:crypto';
+
+/** S3 allows 10 000 parts, of equal size except for the last: enough for 80 GiB. */
+const partBytes = 8 * 1024 * 1024;
+/** One is sent while the other is filled. */
+const buffers = 2;
+
+export interface FilledPart {
+  /** Valid until the part after the next one is begun. */
+  readonly content: Buffer;
+  readonly md5: Buffer;
+}
+
+/** Collects the pieces of an object in parts of one size, and hashes them while they are in the cache of the processor. */
+export class PartFiller {
+  readonly #buffers: Buffer[] = [];
+  readonly #hash = createHash('sha256');
+  readonly #md5OfParts = createHash('md5');
+  #md5: Hash = createHash('md5');
+  #buffer = this.#bufferOf(0);
+  #used = 0;
+  #count = 0;
+  #bytes = 0;
+
+  /** Yields the parts that this piece fills. Fill the next one only after the one before was sent. */
+  *add(piece: Uint8Array): Generator<FilledPart> {
+    for (let at = 0; at < piece.length; ) {
+      const taken = piece.subarray(at, at + partBytes - this.#used);
+      this.#buffer.set(taken, this.#used);
+      this.#hash.update(taken);
+      this.#md5.update(taken);
+      this.#used += taken.length;
+      this.#bytes += taken.length;
+      at += taken.length;
+      if (this.#used === partBytes) yield this.#finishPart();
+    }
+  }
+
+  /** Yields the last part, unless it is empty. */
+  *end(): Generator<FilledPart> {
+    if (this.#used > 0) yield this.#finishPart();
+  }
+
+  /** What the object is: call it once, after the end. */
+  summary(): { readonly bytes: number; readonly sha256: string; readonly md5OfParts: string } {
+    return { bytes: this.#bytes, sha256: this.#hash.digest('hex'), md5OfParts: this.#md5OfParts.digest('hex') };
+  }
+
+  #finishPart(): FilledPart {
+    const md5 = this.#md5.digest();
+    const content = this.#buffer.subarray(0, this.#used);
+    this.#md5OfParts.update(md5);
+    this.#md5 = createHash('md5');
+    this.#count += 1;
+    this.#buffer = this.#bufferOf(this.#count);
+    this.#used = 0;
+    return { content, md5 };
+  }
+
+  /** Made when it is needed: most objects are small. */
+  #bufferOf(count: number): Buffer {
+    const index = count % buffers;
+    this.#buffers[index] ??= Buffer.allocUnsafeSlow(partBytes);
+    return this.#buffers[index];
+  }
+}
