@@ -5,6 +5,7 @@ import { collectClusterObjects } from '../controllers/backup/collect-objects.ts'
 import { listControlPlanes, renderSecretManifests } from '../controllers/backup/secret-manifests.ts';
 import { readInstallation } from '../controllers/shared/installation.ts';
 import { ProviderError } from '../lib/errors.ts';
+import { SnapshotError } from '../talos/etcd-snapshot/snapshot-error.ts';
 import { type SnapshotReport, streamSnapshot } from '../talos/etcd-snapshot/stream-snapshot.ts';
 import { type AccessCommandContext, type AccessSession, withAccessSession } from './access/access-session.ts';
 import { type ClusterAccess, findClusterAccess, whatIsAllowed } from './access/find-cluster-access.ts';
@@ -59,16 +60,29 @@ async function collectObjects({ kube, namespace, clock, signal }: AccessSession,
   return await allowed(collectClusterObjects({ kube, namespace, installation, now: clock.now() }, access, signal));
 }
 
+/** The snapshot of a member; if that fails, of another one. */
 async function writeSnapshot(
   { signal, clock, log }: AccessSession,
   { machines, secrets }: ClusterAccess,
   file: Parameters<typeof writeEncryptedFile>[0],
 ): Promise<SnapshotReport> {
-  const source = { controlPlanes: listControlPlanes(machines), bundle: secrets.bundle, now: clock.now(), signal };
-  let report: SnapshotReport = { machine: '', bytes: 0 };
-  await writeEncryptedFile(file, async (write) => {
-    report = await streamSnapshot(source, write);
-  });
+  const controlPlanes = listControlPlanes(machines);
+  const failed: string[] = [];
+  const source = { controlPlanes, failed, bundle: secrets.bundle, clock, signal };
+  let report: SnapshotReport | undefined;
+  while (!report) {
+    try {
+      await writeEncryptedFile(file, async (write) => {
+        report = await streamSnapshot(source, write);
+      });
+    } catch (error) {
+      if (!(error instanceof SnapshotError)) throw error;
+      if (failed.includes(error.machine)) throw error;
+      failed.push(error.machine);
+      if (failed.length === controlPlanes.length) throw error;
+      log.warn({ machine: error.machine, error: error.message }, 'a snapshot has failed, another member is asked');
+    }
+  }
   log.info({ ...report }, 'the snapshot of etcd is whole');
   return report;
 }

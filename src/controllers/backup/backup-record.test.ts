@@ -1,6 +1,14 @@
 import { expect, it } from 'vitest';
 import type { Cluster } from '../../api/openmcp/types.ts';
-import { BackupMemory, backupRecordKey, readBackupRecord, renderBackupRecord } from './backup-record.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { SnapshotError } from '../../talos/etcd-snapshot/snapshot-error.ts';
+import {
+  addFailedMachine,
+  BackupMemory,
+  backupRecordKey,
+  readBackupRecord,
+  renderBackupRecord,
+} from './backup-record.ts';
 
 const clusterWith = (backup: unknown): Cluster =>
   ({
@@ -10,7 +18,14 @@ const clusterWith = (backup: unknown): Cluster =>
 const record = (day: number, failures = 0) => ({ failures, lastAttempt: new Date(Date.UTC(2026, 10, day)) });
 
 it('a record is read from the status as it was written', () => {
-  const full = { ...record(3), lastSuccess: new Date(Date.UTC(2026, 10, 3)), key: 'k', bytes: 10, seconds: 2 };
+  const full = {
+    ...record(3),
+    lastSuccess: new Date(Date.UTC(2026, 10, 3)),
+    key: 'k',
+    bytes: 10,
+    seconds: 2,
+    failedMachines: ['a'],
+  };
   expect(readBackupRecord(clusterWith(renderBackupRecord(full)))).toEqual(full);
   expect(renderBackupRecord({ failures: 0 })).toBeUndefined();
 });
@@ -26,4 +41,14 @@ it('the newer one of memory and status counts', () => {
   memory.remember(older, record(4, 1));
   expect(memory.recordOf(older)).toEqual(record(4, 1));
   expect(memory.recordOf(clusterWith(renderBackupRecord(record(5))))).toEqual(record(5));
+});
+
+it('the control planes that have failed are remembered until all of them have', () => {
+  const fail = (machine: string) => new SnapshotError(machine, new ProviderError('TALOS_CALL_FAILED'));
+  const failed = (error: unknown, ...failedMachines: string[]) =>
+    ({ failures: 1, failedMachines, ...addFailedMachine({ failures: 1, failedMachines }, error) }).failedMachines;
+  expect(failed(fail('a'))).toEqual(['a']);
+  expect(failed(fail('b'), 'a')).toEqual(['a', 'b']);
+  expect(failed(fail('a'), 'a', 'b')).toEqual(['a']);
+  expect(failed(new ProviderError('S3_FAILED'), 'a')).toEqual(['a']);
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { formatTime } from '../../lib/text.ts';
+import { SnapshotError } from '../../talos/etcd-snapshot/snapshot-error.ts';
 import { clusterReports } from '../shared/cluster-report.ts';
 
 const timeSchema = z.iso.datetime().transform((text) => new Date(text));
@@ -15,6 +16,8 @@ const Record = z.object({
   failures: z.int().min(0).default(0),
   /** Why the last attempt failed. */
   message: z.string().optional(),
+  /** The control planes whose snapshots have failed since the last success, or since all of them had failed. */
+  failedMachines: z.array(z.string()).optional(),
   /** Key of the snapshot of the last complete backup. */
   key: z.string().optional(),
   /** Size and duration of it. */
@@ -38,6 +41,19 @@ export function renderBackupRecord(record: BackupRecord): object | undefined {
   if (!lastAttempt && !lastSuccess) return undefined;
   const format = (time: Date | undefined): string | undefined => time && formatTime(time);
   return { ...rest, lastAttempt: format(lastAttempt), lastSuccess: format(lastSuccess) };
+}
+
+/**
+ * Adds the control plane that could not give its snapshot. One that had failed before was asked because all others had, too:
+ * they begin anew.
+ */
+export function addFailedMachine(
+  { failedMachines = [] }: BackupRecord,
+  error: unknown,
+): Pick<BackupRecord, 'failedMachines'> {
+  if (!(error instanceof SnapshotError)) return {};
+  const { machine } = error;
+  return { failedMachines: failedMachines.includes(machine) ? [machine] : [...failedMachines, machine] };
 }
 
 /** More than the clusters of an instance. The status of an evicted one is read again. */

@@ -15,7 +15,7 @@ import type { Services } from '../shared/services.ts';
 import { checkBackup } from '../shared/spec/check-backup.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
 import { recordWrite } from '../shared/status-writes.ts';
-import { type BackupMemory, type BackupRecord, renderBackupRecord } from './backup-record.ts';
+import { addFailedMachine, type BackupMemory, type BackupRecord, renderBackupRecord } from './backup-record.ts';
 import { type BackupDecision, decideBackup, findDueTime, spreadOf } from './decide-backup.ts';
 import { describeBackup, describeInvalidConfig } from './describe-backup.ts';
 import { credentialsMissing, openStorage } from './open-storage.ts';
@@ -108,7 +108,7 @@ async function attempt(
   const lastAttempt = services.clock.now();
   try {
     const taken = await withDeadline(attemptSeconds, signal, (limit) =>
-      takeFrom(services, cluster, backup, since, { signal: limit, log }),
+      takeFrom(services, { cluster, backup, record }, since, { signal: limit, log }),
     );
     if (taken.machine !== undefined)
       services.events.record(cluster, 'Normal', 'BackupTaken', describeTaken(taken, taken.machine));
@@ -124,7 +124,7 @@ async function attempt(
     const fields = { failures, error: message };
     if (message === record.message) log.debug(fields, 'a backup has failed');
     else log.warn(fields, 'a backup has failed');
-    return { ...record, failures, lastAttempt, message };
+    return { ...record, failures, lastAttempt, message, ...addFailedMachine(record, error) };
   }
 }
 
@@ -141,8 +141,7 @@ function describeFailure(error: unknown): string | undefined {
 
 async function takeFrom(
   services: Services,
-  cluster: Cluster,
-  spec: BackupSpec,
+  { cluster, backup: spec, record }: BackupTask,
   since: Date,
   context: ReconcileContext,
 ): Promise<TakenBackup> {
@@ -160,7 +159,8 @@ async function takeFrom(
     signal: context.signal,
   });
   try {
-    return await takeBackup(services, { cluster, owner, secrets, machines, spec, storage }, since, context);
+    const failed = record.failedMachines ?? [];
+    return await takeBackup(services, { cluster, owner, secrets, machines, spec, storage, failed }, since, context);
   } finally {
     await storage.close();
   }

@@ -38,6 +38,8 @@ export interface BackupTarget extends CollectedCluster {
   readonly owner: BackupOwner;
   readonly spec: BackupSpec;
   readonly storage: BackupStorage;
+  /** The control planes whose snapshots have failed since the last backup. */
+  readonly failed: readonly string[];
 }
 
 interface BackupContext {
@@ -102,7 +104,7 @@ async function writeBackup(
   { signal, log }: BackupContext,
 ): Promise<TakenBackup> {
   const { clock } = services;
-  const { storage, owner, spec, secrets, machines } = target;
+  const { storage, owner, spec, secrets, machines, failed } = target;
   const start = clock.monotonic();
   const time = formatBackupTime(begun);
   const keyOf = (part: BackupPart): string => backupKey(spec.s3.prefix, owner, time, part);
@@ -116,7 +118,7 @@ async function writeBackup(
   );
   // Before the snapshot, which so contains it.
   const revision = await readRevision(services, target.cluster, signal);
-  const source = { controlPlanes: listControlPlanes(machines), bundle: secrets.bundle, now: clock.now(), signal };
+  const source = { controlPlanes: listControlPlanes(machines), failed, bundle: secrets.bundle, clock, signal };
   let report: SnapshotReport = { machine: '', bytes: 0 };
   const etcdObject = await write('etcd', async (piece) => {
     report = await streamSnapshot(source, piece);

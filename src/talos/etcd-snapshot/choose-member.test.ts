@@ -24,6 +24,19 @@ describe('the control plane that gives a snapshot', () => {
     expect(chooseMember(answers)).toBe(machine);
   });
 
+  it.each<[string, string[], string]>([
+    ['another healthy one after the first has failed', ['a'], 'c'],
+    ['the leader after these have failed', ['a', 'c'], 'b'],
+    ['the first again after all have failed', ['a', 'c', 'b'], 'a'],
+    ['one that is left, whatever has been removed since', ['x', 'a'], 'c'],
+  ])('is %s', (_, failed, machine) => {
+    expect(chooseMember([answer('a'), answer('b'), answer('c')], failed)).toBe(machine);
+  });
+
+  it('is one without a leader rather than one that has failed', () => {
+    expect(chooseMember([answer('a'), answer('c', { leaderId: '0' })], ['a'])).toBe('c');
+  });
+
   it('is missing if none answers, which says why', () => {
     expect(() => chooseMember([{ machine: 'a', problem: 'silent' }, answer('b', { learner: true })])).toThrow(
       /a: silent; b: its member does not vote yet\. Check that the nodes can be reached/,

@@ -9,13 +9,15 @@ export type MemberAnswer = { readonly machine: string } & (
 
 /**
  * The control plane whose member gives the snapshot: a healthy one, and rather not the leader, which has most to do. Without
- * a healthy one any that answers: a snapshot needs no quorum, and may be the last chance for one.
+ * a healthy one any that answers: a snapshot needs no quorum, and may be the last chance for one. One that has `failed` since
+ * the last snapshot is asked again after all others have failed, too: it may look healthy and have a broken disk.
  */
-export function chooseMember(answers: readonly MemberAnswer[]): string {
+export function chooseMember(answers: readonly MemberAnswer[], failed: readonly string[] = []): string {
   const voters = answers.flatMap(({ machine, status }) => (status && !status.learner ? [{ machine, status }] : []));
   const rank = (status: EtcdStatus): number =>
     isHealthyMember(status) ? (status.leaderId === status.memberId ? 1 : 0) : 2;
-  const [best] = voters.sort((a, b) => rank(a.status) - rank(b.status));
+  const untried = voters.filter(({ machine }) => !failed.includes(machine));
+  const [best] = (untried.length > 0 ? untried : voters).sort((a, b) => rank(a.status) - rank(b.status));
   if (best) return best.machine;
   const why = answers.map(({ machine, problem = 'its member does not vote yet' }) => `${machine}: ${problem}`);
   throw new ProviderError(

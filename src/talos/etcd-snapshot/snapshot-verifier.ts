@@ -22,11 +22,16 @@ export class SnapshotVerifier {
 
   add(piece: Uint8Array): void {
     this.#bytes += piece.length;
+    if (piece.length >= checksumBytes) {
+      this.#hash.update(this.#end).update(piece.subarray(0, -checksumBytes));
+      // A copy: a view would keep the piece in memory.
+      this.#end = Buffer.from(piece.subarray(-checksumBytes));
+      return;
+    }
     const known = Buffer.concat([this.#end, piece]);
     const ofDatabase = Math.max(0, known.length - checksumBytes);
     this.#hash.update(known.subarray(0, ofDatabase));
-    // A copy: a view would keep the piece in memory.
-    this.#end = Buffer.from(known.subarray(ofDatabase));
+    this.#end = known.subarray(ofDatabase);
   }
 
   /** Why the pieces are no whole snapshot, as the end of a sentence; undefined if they are. Call it once, at the end. */
