@@ -100,6 +100,7 @@ const recipes: readonly Recipe[] = [
   },
   { name: 'argocd-clusters', folder: 'argo-cd', packagePath: '.', linkerFlags: '-s -w', required: false },
   { name: 'age', folder: 'age', packagePath: 'filippo.io/age/cmd/age', linkerFlags: '-s -w', required: false },
+  { name: 'talos-snapshot', folder: 'talos-snapshot', packagePath: '.', linkerFlags: '-s -w', required: false },
   ...(['promtool', 'prometheus'] as const).map((name) => ({
     name,
     folder: 'prometheus',

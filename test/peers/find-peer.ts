@@ -37,6 +37,7 @@ const kubelogin = `kubelogin-${goModuleVersion('github.com/int128/kubelogin', 'k
 const etcdutl = `etcdutl-${goModuleVersion('go.etcd.io/etcd/etcdutl/v3', 'etcd-tools/go.mod')}-${machine}`;
 const versitygw = `versitygw-${goModuleVersion('github.com/versity/versitygw', 'versitygw/go.mod')}-${machine}`;
 const age = `age-${goModuleVersion('filippo.io/age', 'age/go.mod')}-${machine}`;
+const talosSnapshot = `talos-snapshot-grpc-${goModuleVersion('google.golang.org/grpc', 'talos-snapshot/go.mod')}-${machine}`;
 const prometheus = `prometheus-${goModuleVersion('github.com/prometheus/prometheus', 'prometheus/go.mod')}-${machine}`;
 const multicluster = `multicluster-runtime-${goModuleVersion('sigs.k8s.io/multicluster-runtime', 'multicluster-runtime/go.mod')}-${machine}`;
 const argoCd = `argo-cd-${goModuleVersion('github.com/argoproj/argo-cd/v3', 'argo-cd/go.mod')}-${machine}`;
@@ -89,6 +90,12 @@ export const peers = {
   etcdutl: { program: 'etcdutl', variable: 'ETCDUTL_BIN', folder: etcdutl, remedy: buildRemedy },
   versitygw: { program: 'versitygw', variable: 'VERSITYGW_BIN', folder: versitygw, remedy: buildRemedy },
   age: { program: 'age', variable: 'AGE_BIN', folder: age, remedy: buildRemedy },
+  'talos-snapshot': {
+    program: 'talos-snapshot',
+    variable: 'TALOS_SNAPSHOT_BIN',
+    folder: talosSnapshot,
+    remedy: buildRemedy,
+  },
   promtool: { program: 'promtool', variable: 'PROMTOOL_BIN', folder: prometheus, remedy: buildRemedy },
   prometheus: { program: 'prometheus', variable: 'PROMETHEUS_BIN', folder: prometheus, remedy: buildRemedy },
   kubectl: {

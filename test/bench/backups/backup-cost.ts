@@ -1,18 +1,18 @@
-import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { annotations } from '../../../src/api/names.ts';
 import { Cluster, type NamespacedRef } from '../../../src/api/openmcp/types.ts';
+import { readSecretsBundle } from '../../e2e/support/access/workload-cluster.ts';
 import { Testbed } from '../../e2e/support/testbed/testbed.ts';
-import { agePath } from '../../peers/age.ts';
 import { type S3Server, startVersitygw } from '../../peers/versitygw.ts';
 import { eventually } from '../../support/eventually.ts';
 import { elapsedMs, type Measurement, median, ratioMeasurement } from '../measurement.ts';
 import { residentMiB } from '../process-stats.ts';
+import { backUpWithPrograms } from './programs.ts';
+import { type SnapshotNode, startSnapshotNode } from './snapshot-node.ts';
 
 const ref: NamespacedRef = { namespace: 'bench', name: 'kept' };
 const snapshotMiB = 500;
@@ -27,44 +27,54 @@ function makeSnapshot(mebibytes: number): Buffer {
 }
 
 /**
- * A scheduled backup of half a gigabyte by the built program, and the same bytes with age and curl, in turn. The programs
- * read a file, and the provider the stream of a simulated node, which takes a part of the same processors.
+ * A scheduled backup of half a gigabyte by the built program, and the same snapshot with programs, in turn. Both read the
+ * same node over gRPC: a program that answers in place of the simulated one. Last, the programs without a node.
  */
 export async function measureBackup(say: (line: string) => void): Promise<readonly Measurement[]> {
   const folder = await mkdtemp(join(tmpdir(), 'backup-cost-'));
-  const content = makeSnapshot(snapshotMiB);
   const file = join(folder, 'snapshot');
-  await writeFile(file, content);
+  await writeFile(file, makeSnapshot(snapshotMiB));
   const server = await startVersitygw('127.0.0.1', folder);
   const testbed = await Testbed.open({
     subnet: '127.42.254',
     timeScale: 0.005,
     provider: { asProgram: { speed: 1 } },
   });
+  let node: SnapshotNode | undefined;
   try {
     const recipient = await identityToRecipient(await generateIdentity());
     await startKeptCluster(testbed, server, recipient);
-    const takeBackup = () => backUp(testbed);
     // What the first one loads is no cost of a large snapshot.
-    await takeBackup();
-    testbed.world.machines.snapshots.content = content;
+    await backUp(testbed);
+    node = await replaceNode(testbed, { file, folder });
+    const { readCommand } = node;
+    const withPrograms = async (reader: readonly string[]): Promise<number> =>
+      (await elapsedMs(() => backUpWithPrograms({ folder, server, recipient }, reader))) / 1000;
     const ours: number[] = [];
     const theirs: number[] = [];
+    const ofFile: number[] = [];
     const growth: number[] = [];
     for (let turn = 0; turn < turns; turn += 1) {
-      const { seconds, mebibytes } = await watchMemory(testbed, takeBackup);
+      const { seconds, mebibytes } = await watchMemory(testbed, () => backUp(testbed));
       ours.push(seconds);
       growth.push(mebibytes);
-      theirs.push((await elapsedMs(() => encryptAndUpload({ file, folder, server, recipient }))) / 1000);
-      say(`ours ${seconds.toFixed(1)} s and ${mebibytes.toFixed(0)} MiB, age and curl ${theirs.at(-1)?.toFixed(1)} s`);
+      theirs.push(await withPrograms(readCommand));
+      ofFile.push(await withPrograms(['cat', file]));
+      const others = [theirs, ofFile].map((times) => `${times.at(-1)?.toFixed(1)} s`).join(' and ');
+      say(`ours ${seconds.toFixed(1)} s and ${mebibytes.toFixed(0)} MiB, programs ${others}`);
     }
-    const words = `${median(ours).toFixed(1)} s ÷ ${median(theirs).toFixed(1)} s, medians of ${turns}`;
+    const ratioTo = (times: readonly number[]) => {
+      const words = `${median(ours).toFixed(1)} s ÷ ${median(times).toFixed(1)} s, medians of ${turns}`;
+      return [median(ours), median(times), 1.25, words] as const;
+    };
+    const { measured } = ratioMeasurement('', ...ratioTo(ofFile));
     const most = Math.max(...growth);
     return [
       ratioMeasurement(
-        `A backup of ${snapshotMiB} MiB, verified and read back ÷ \`age < FILE\`, then \`curl\``,
-        ...([median(ours), median(theirs), 1.25, words] as const),
+        `A backup of ${snapshotMiB} MiB, verified, and compared with what the server has ÷ a client of gRPC in Go, piped to \`age\`, then \`curl\``,
+        ...ratioTo(theirs),
       ),
+      { what: 'The same ÷ `cat FILE`, piped to `age`, then `curl`, without a node', measured, goal: '' },
       {
         what: `Resident memory of the process during a backup of ${snapshotMiB} MiB, above that before it`,
         measured: `${most.toFixed(0)} MiB, the most of ${turns}`,
@@ -76,10 +86,25 @@ export async function measureBackup(say: (line: string) => void): Promise<readon
     process.stderr.write(testbed.tail());
     throw error;
   } finally {
+    await node?.stop();
     await testbed.close();
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The simulated node hangs, and the program gets its address. */
+async function replaceNode(
+  testbed: Testbed,
+  files: { readonly file: string; readonly folder: string },
+): Promise<SnapshotNode> {
+  const { machines } = testbed.world;
+  const [node] = machines.nodes();
+  const address = node?.addresses[0];
+  if (!node || address === undefined) throw new Error('there is no node with an address');
+  machines.hang(node.name);
+  await eventually('the simulated node is silent', async () => machines.node(node.name)?.listening !== true);
+  return await startSnapshotNode(await readSecretsBundle(testbed, ref), { address, ...files });
 }
 
 async function startKeptCluster(testbed: Testbed, server: S3Server, recipient: string): Promise<void> {
@@ -133,36 +158,4 @@ async function watchMemory(
   } finally {
     clearInterval(look);
   }
-}
-
-/** What a person would do with two programs. Throws what they say if they fail. */
-async function encryptAndUpload(at: {
-  readonly file: string;
-  readonly folder: string;
-  readonly server: S3Server;
-  readonly recipient: string;
-}): Promise<void> {
-  const { file, folder, server, recipient } = at;
-  const encrypted = join(folder, 'snapshot.age');
-  const input = openSync(file, 'r');
-  const age = spawnSync(agePath(), ['--recipient', recipient, '--output', encrypted], {
-    stdio: [input, 'pipe', 'pipe'],
-  });
-  closeSync(input);
-  if (age.status !== 0) throw new Error(`age: ${age.stderr}`);
-  const ca = join(folder, 'ca.pem');
-  await writeFile(ca, server.ca);
-  const curl = spawnSync('curl', [
-    ...['--silent', '--show-error', '--fail', '--cacert', ca, '--aws-sigv4', 'aws:amz:us-east-1:s3'],
-    ...[
-      '--user',
-      `${server.accessKeyId}:${server.secretAccessKey}`,
-      '--header',
-      'x-amz-content-sha256: UNSIGNED-PAYLOAD',
-    ],
-    ...['--upload-file', encrypted, `${server.endpoint}/${server.bucket}/plain/snapshot.age`],
-  ]);
-  if (curl.status !== 0) throw new Error(`curl: ${curl.stderr}`);
-  const uploaded = await stat(join(server.folder, 'plain', 'snapshot.age'));
-  if (uploaded.size !== (await stat(encrypted)).size) throw new Error('curl has uploaded something else');
 }

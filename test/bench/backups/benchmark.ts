@@ -4,6 +4,6 @@ import { measureBackup } from './backup-cost.ts';
 
 export const backupBenchmark: Benchmark = {
   name: 'Backups',
-  missing: missingPeers('age', 'versitygw'),
+  missing: missingPeers('age', 'versitygw', 'talos-snapshot'),
   measure: measureBackup,
 };
