@@ -5,7 +5,7 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from '../../talos/client/client.ts';
 import { clusterIdentityOf } from '../cluster/view.ts';
 import { controlPlaneOf } from '../shared/control-planes/control-plane.ts';
-import { queryNode } from '../shared/control-planes/query-node.ts';
+import { type NodeFailure, queryNode } from '../shared/control-planes/query-node.ts';
 import type { RestoreRecord } from '../shared/secrets/restore-record.ts';
 import type { Services } from '../shared/services.ts';
 import { readRestoreRequest } from './restore-request.ts';
@@ -41,7 +41,7 @@ export async function recoverEtcd(
           await sendAndBootstrap(services, restore, { name, node, source }, { ...context, signal });
           return undefined;
         });
-        return failed ? `${name}: ${failed.message}.` : `Etcd is being started on ${name}.`;
+        return failed ? describeFailure(name, failed) : `Etcd is being started on ${name}.`;
       }),
     );
   } catch (error) {
@@ -52,6 +52,10 @@ export async function recoverEtcd(
     throw error;
   }
 }
+
+/** The snapshot comes from the bucket, whose errors are none of the node. */
+const describeFailure = (name: string, { message, code = '' }: NodeFailure): string =>
+  code.startsWith('TALOS_') ? `${name}: ${message}.` : `${message}.`;
 
 interface Recovery {
   readonly name: string;

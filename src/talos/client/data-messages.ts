@@ -18,13 +18,15 @@ export class DataMessages {
   #pendingBytes = 0;
   #neededBytes = prefixBytes;
 
-  /** The content of the messages that end in this piece of the reply, without copying it. */
+  /** The content of the messages that end in this piece of the reply: valid as long as the piece is. */
   add(piece: Uint8Array): readonly Uint8Array[] {
-    this.#pending.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+    const view = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     this.#pendingBytes += piece.length;
-    if (this.#pendingBytes < this.#neededBytes) return [];
-    const [first = Buffer.alloc(0), ...more] = this.#pending;
-    return this.#split(more.length === 0 ? first : Buffer.concat(this.#pending));
+    if (this.#pendingBytes < this.#neededBytes) {
+      this.#pending.push(Buffer.from(view));
+      return [];
+    }
+    return this.#split(this.#pending.length === 0 ? view : Buffer.concat([...this.#pending, view]));
   }
 
   /** Throws if the reply ends within a message. */
@@ -46,7 +48,8 @@ export class DataMessages {
       contents.push(contentOf(reply, start, end));
       at = end;
     }
-    this.#pending = at < reply.length ? [reply.subarray(at)] : [];
+    // A copy: a piece is valid until the next one is asked for.
+    this.#pending = at < reply.length ? [Buffer.from(reply.subarray(at))] : [];
     this.#pendingBytes = reply.length - at;
     return contents;
   }

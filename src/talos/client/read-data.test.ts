@@ -83,7 +83,7 @@ describe('a reply of bytes', () => {
   it('of a node whose connection breaks fails as unreachable', async () => {
     const server = await nodes.start({
       async *etcdSnapshot() {
-        yield { bytes: Buffer.alloc(100_000) };
+        for (let sent = 0; sent < 200; sent += 1) yield { bytes: Buffer.alloc(1024) };
         await never();
       },
     });

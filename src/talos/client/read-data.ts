@@ -8,6 +8,7 @@ import {
 } from '@connectrpc/connect/protocol';
 import { requestHeader, validateResponse, validateTrailer } from '@connectrpc/connect/protocol-grpc';
 import { createNodeHttpClient, type Http2SessionManager } from '@connectrpc/connect-node';
+import { readBatches } from '../../lib/net/read-batches.ts';
 import type { DataSchema } from '../gen/common_pb.ts';
 import { DataMessages } from './data-messages.ts';
 
@@ -31,7 +32,7 @@ export async function* readData(method: DataMethod, call: DataCall): AsyncGenera
   const deadline = createDeadlineSignal(timeoutMs);
   const controller = createLinkedAbortController(signal, deadline.signal);
   try {
-    const reply = await createNodeHttpClient({ httpVersion: '2', sessionProvider: () => withWindow(session) })({
+    const reply = await createNodeHttpClient({ httpVersion: '2', sessionProvider: () => readAhead(session) })({
       url: createMethodUrl(url, method),
       method: 'POST',
       header: requestHeader(true, timeoutMs, undefined),
@@ -62,13 +63,16 @@ export async function* readData(method: DataMethod, call: DataCall): AsyncGenera
  */
 const windowBytes = 1024 * 1024;
 
-const withWindow = (session: Http2SessionManager): SessionManager => ({
+const batchBytes = 64 * 1024;
+
+/** The library reads the iterator of a stream, which is replaced. */
+const readAhead = (session: Http2SessionManager): SessionManager => ({
   authority: session.authority,
   request: async (...request) => {
     const stream = await session.request(...request);
     stream.session?.setLocalWindowSize(windowBytes);
     stream.session?.settings({ initialWindowSize: windowBytes });
-    return stream;
+    return Object.assign(stream, { [Symbol.asyncIterator]: () => readBatches(stream, batchBytes) });
   },
   // It serves pings, and the session sends none.
   notifyResponseByteRead: () => {},
