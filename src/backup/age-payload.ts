@@ -17,17 +17,18 @@ export function encryptPayload(fileKey: Uint8Array, nonce: Uint8Array): Transfor
   const pending = Buffer.alloc(chunkBytes);
   let used = 0;
   let count = 0;
-  const seal = (chunk: Uint8Array, isLast: boolean): Buffer => {
-    const sealed = sealChunk(key, { count, isLast }, chunk);
+  const seal = (chunk: Uint8Array, isLast: boolean, controller: TransformStreamDefaultController<Uint8Array>): void => {
+    const { sealed, tag } = sealChunk(key, { count, isLast }, chunk);
     count += 1;
-    return sealed;
+    if (sealed.length > 0) controller.enqueue(sealed);
+    controller.enqueue(tag);
   };
   return new TransformStream({
     transform(piece, controller) {
       for (let offset = 0; offset < piece.length; ) {
         // A full chunk may be the last one, which only the next byte tells.
         if (used === chunkBytes) {
-          controller.enqueue(seal(pending, false));
+          seal(pending, false, controller);
           used = 0;
         }
         const taken = Math.min(chunkBytes - used, piece.length - offset);
@@ -37,16 +38,23 @@ export function encryptPayload(fileKey: Uint8Array, nonce: Uint8Array): Transfor
       }
     },
     flush(controller) {
-      controller.enqueue(seal(pending.subarray(0, used), true));
+      seal(pending.subarray(0, used), true, controller);
     },
   });
 }
 
 /** The nonce of a chunk: eleven bytes of its number, big-endian, and one that marks the last chunk. */
-function sealChunk(key: Buffer, at: { readonly count: number; readonly isLast: boolean }, chunk: Uint8Array): Buffer {
+function sealChunk(
+  key: Buffer,
+  at: { readonly count: number; readonly isLast: boolean },
+  chunk: Uint8Array,
+): { readonly sealed: Buffer; readonly tag: Buffer } {
   const nonce = Buffer.alloc(12);
   nonce.writeBigUInt64BE(BigInt(at.count), 3);
   nonce[11] = at.isLast ? 1 : 0;
   const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes });
-  return Buffer.concat([sealing.update(chunk), sealing.final(), sealing.getAuthTag()]);
+  const sealed = sealing.update(chunk);
+  // Of a stream cipher nothing is left.
+  sealing.final();
+  return { sealed, tag: sealing.getAuthTag() };
 }
