@@ -10,7 +10,7 @@ async function* split(content: Buffer, size: number) {
 
 async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece);
+  for await (const piece of pieces) all.push(Buffer.from(piece));
   return all;
 }
 

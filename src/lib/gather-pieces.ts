@@ -1,12 +1,13 @@
 /**
  * The same bytes in pieces of `size`, the last one shorter. What handles a piece costs as much for a small one, and others
- * choose how small theirs are. Pieces come in batches, because to wait for each of them costs more than to copy it.
+ * choose how small theirs are. Pieces come in batches, because to wait for each of them costs more than to copy it. A
+ * piece is valid until the next one is asked for.
  */
 export async function* gatherPieces(
   batches: AsyncIterable<Iterable<Uint8Array>>,
   size: number,
 ): AsyncGenerator<Uint8Array> {
-  let gathered = Buffer.allocUnsafe(size);
+  const gathered = Buffer.allocUnsafeSlow(size);
   let used = 0;
   for await (const batch of batches) {
     for (const piece of batch) {
@@ -17,8 +18,6 @@ export async function* gatherPieces(
         offset += taken;
         if (used < size) continue;
         yield gathered;
-        // Who takes a piece may keep it.
-        gathered = Buffer.allocUnsafe(size);
         used = 0;
       }
     }

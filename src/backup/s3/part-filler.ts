@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 
 /** S3 allows 10 000 parts, of equal size except for the last: enough for 80 GiB. */
-const partBytes = 8 * 1024 * 1024;
+const partBytes = 5 * 1024 * 1024;
 /** One is sent while the other is filled. */
 const buffers = 2;
 

@@ -1,5 +1,6 @@
 import type { S3mini } from 's3mini';
 import { ProviderError } from '../../lib/errors.ts';
+import { collectYoungGarbage } from '../../lib/young-garbage.ts';
 import type { EncryptedContent } from '../encrypt.ts';
 import { type FilledPart, PartFiller } from './part-filler.ts';
 import { md5Header } from './s3-fetch.ts';
@@ -86,6 +87,8 @@ class PartUpload {
   /** Begins to send a part as soon as the one before was sent. `stop` is called if it fails. */
   async #sendAfterLast(part: FilledPart, stop: (error: unknown) => void): Promise<void> {
     await this.#sending;
+    // Of what was received and encrypted meanwhile, some buffers for each piece.
+    collectYoungGarbage();
     this.#sending = this.#sendPart(part);
     this.#sending.catch(stop);
   }

@@ -67,8 +67,8 @@ export interface EtcdClient {
   /** Removes the node's own member from etcd. */
   leaveEtcd(options?: TalosCallOptions): Promise<void>;
   /**
-   * Streams a snapshot to `write`, piece by piece; the node is only read from while `write` is done. Success does not prove
-   * that the snapshot is whole. Throws TALOS_UNSUPPORTED on a worker.
+   * Streams a snapshot to `write`, piece by piece; the node is only read from while `write` is done, and a piece is valid
+   * until then. Success does not prove that the snapshot is whole. Throws TALOS_UNSUPPORTED on a worker.
    */
   etcdSnapshot(write: (piece: Uint8Array) => Promise<void>, options?: TalosCallOptions): Promise<void>;
   /** Rewrites the database of this member without its free pages. The member does not answer meanwhile. */

@@ -26,7 +26,7 @@ describe('a reply of bytes', () => {
   it.each([0, 1, 100_000, 3 * 2 ** 20 + 5])('of %i bytes arrives whole, in pieces of 64 KiB', async (bytes) => {
     const { node } = await start(bytes);
     const pieces: Uint8Array[] = [];
-    await node.etcdSnapshot(async (piece) => void pieces.push(piece));
+    await node.etcdSnapshot(async (piece) => void pieces.push(Buffer.from(piece)));
     const expected = Buffer.concat(
       Array.from({ length: Math.ceil(bytes / 1024) }, (_, i) => Buffer.alloc(Math.min(1024, bytes - i * 1024), i)),
     );
