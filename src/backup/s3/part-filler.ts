@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 
-/** S3 allows 10 000 parts, of equal size except for the last: enough for 80 GiB. */
+/** The least that S3 allows. It allows 10 000 parts, of equal size except for the last: enough for 48 GiB. */
 const partBytes = 5 * 1024 * 1024;
 /** One is sent while the other is filled. */
 const buffers = 2;

@@ -13,7 +13,7 @@ export interface S3FetchOptions {
   readonly signal: AbortSignal;
 }
 
-/** Enough for a part of 8 MiB over a slow line. */
+/** Enough for a part of 5 MiB over a slow line. */
 const requestSeconds = 300;
 const attempts = 4;
 /** More than a list of a thousand objects has. */

@@ -102,6 +102,8 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
   }
   const askForBackup = () =>
     open().platform.merge(Cluster, ref, { metadata: { annotations: { [annotations.takeBackup]: 'now' } } }, {});
+  /** The node that was asked for a snapshot last. */
+  const lastAsked = () => open().calls.findLast(({ name }) => name.endsWith('/EtcdSnapshot'))?.detail;
   async function decrypt(path: string): Promise<Buffer> {
     const decrypter = new Decrypter();
     decrypter.addIdentity(identity);
@@ -247,11 +249,27 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     expect(await stored()).toEqual(before);
     expect(await server.unfinishedUploads()).toBe(0);
     faults.clear();
+    const failed = lastAsked();
     clock.advance(5);
     await eventually('the next attempt succeeds', async () => (await condition())?.status === 'True');
+    expect(lastAsked()).not.toEqual(failed);
     expect(await stored()).toHaveLength(4 * keep);
     expect(await eventsOf('BackupFailed')).toHaveLength(1);
     expect((await open().objects.getCluster(ref)).status?.phase).toBe('Ready');
+  });
+
+  it('end when a node sends nothing any more, and name it', async () => {
+    const before = await stored();
+    const { faults } = open().world.machines.snapshots;
+    faults.add('stalled');
+    await nextHour();
+    await eventually('the failure is reported', async () => (await condition())?.reason === 'BackupFailed', 60);
+    expect((await condition())?.message).toMatch(/The snapshot of kept-\S+ is not kept: nothing of it has arrived for 60 s/);
+    expect(await server.unfinishedUploads()).toBe(0);
+    expect(await stored()).toEqual(before);
+    faults.clear();
+    clock.advance(5);
+    await eventually('the next attempt succeeds', async () => (await condition())?.status === 'True');
   });
 
   it('name the Secret whose key is wrong', async () => {
