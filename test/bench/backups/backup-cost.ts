@@ -10,7 +10,7 @@ import { Testbed } from '../../e2e/support/testbed/testbed.ts';
 import { type S3Server, startVersitygw } from '../../peers/versitygw.ts';
 import { eventually } from '../../support/eventually.ts';
 import { elapsedMs, type Measurement, median, ratioMeasurement } from '../measurement.ts';
-import { residentMiB } from '../process-stats.ts';
+import { cpuSeconds, residentMiB } from '../process-stats.ts';
 import { backUpWithPrograms } from './programs.ts';
 import { type SnapshotNode, startSnapshotNode } from './snapshot-node.ts';
 
@@ -48,40 +48,24 @@ export async function measureBackup(say: (line: string) => void): Promise<readon
     await backUp(testbed);
     node = await replaceNode(testbed, { file, folder });
     const { readCommand } = node;
-    const withPrograms = async (reader: readonly string[]): Promise<number> =>
-      (await elapsedMs(() => backUpWithPrograms({ folder, server, recipient }, reader))) / 1000;
-    const ours: number[] = [];
-    const theirs: number[] = [];
-    const ofFile: number[] = [];
-    const growth: number[] = [];
+    const withPrograms = async (reader: readonly string[]): Promise<Cost> => {
+      let processor = 0;
+      const work = async () => {
+        processor = await backUpWithPrograms({ folder, server, recipient }, reader);
+      };
+      return { seconds: (await elapsedMs(work)) / 1000, processor };
+    };
+    const ours: (Cost & { readonly mebibytes: number })[] = [];
+    const theirs: Cost[] = [];
+    const ofFile: Cost[] = [];
     for (let turn = 0; turn < turns; turn += 1) {
-      const { seconds, mebibytes } = await watchMemory(testbed, () => backUp(testbed));
-      ours.push(seconds);
-      growth.push(mebibytes);
+      ours.push(await watchProvider(testbed, () => backUp(testbed)));
       theirs.push(await withPrograms(readCommand));
       ofFile.push(await withPrograms(['cat', file]));
-      const others = [theirs, ofFile].map((times) => `${times.at(-1)?.toFixed(1)} s`).join(' and ');
-      say(`ours ${seconds.toFixed(1)} s and ${mebibytes.toFixed(0)} MiB, programs ${others}`);
+      const lines = [ours, theirs, ofFile].map((costs) => costs.at(-1)?.seconds.toFixed(1));
+      say(`ours ${lines[0]} s and ${ours.at(-1)?.mebibytes.toFixed(0)} MiB, programs ${lines[1]} and ${lines[2]} s`);
     }
-    const ratioTo = (times: readonly number[]) => {
-      const words = `${median(ours).toFixed(1)} s ÷ ${median(times).toFixed(1)} s, medians of ${turns}`;
-      return [median(ours), median(times), 1.25, words] as const;
-    };
-    const { measured } = ratioMeasurement('', ...ratioTo(ofFile));
-    const most = Math.max(...growth);
-    return [
-      ratioMeasurement(
-        `A backup of ${snapshotMiB} MiB, verified, and compared with what the server has ÷ a client of gRPC in Go, piped to \`age\`, then \`curl\``,
-        ...ratioTo(theirs),
-      ),
-      { what: 'The same ÷ `cat FILE`, piped to `age`, then `curl`, without a node', measured, goal: '' },
-      {
-        what: `Resident memory of the process during a backup of ${snapshotMiB} MiB, above that before it`,
-        measured: `${most.toFixed(0)} MiB, the most of ${turns}`,
-        goal: '≤ 32 MiB',
-        reached: most <= 32,
-      },
-    ];
+    return toMeasurements(ours, theirs, ofFile);
   } catch (error) {
     process.stderr.write(testbed.tail());
     throw error;
@@ -91,6 +75,41 @@ export async function measureBackup(say: (line: string) => void): Promise<readon
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+interface Cost {
+  readonly seconds: number;
+  /** Seconds of processor time. */
+  readonly processor: number;
+}
+
+function toMeasurements(
+  ours: readonly (Cost & { readonly mebibytes: number })[],
+  theirs: readonly Cost[],
+  ofFile: readonly Cost[],
+): readonly Measurement[] {
+  const ratio = (what: string, others: readonly Cost[], field: keyof Cost): Measurement => {
+    const [own, other] = [median(ours.map((cost) => cost[field])), median(others.map((cost) => cost[field]))];
+    const words = `${own.toFixed(1)} s ÷ ${other.toFixed(1)} s, medians of ${turns}`;
+    return ratioMeasurement(what, own, other, 1.25, words);
+  };
+  const withoutGoal = ({ what, measured }: Measurement): Measurement => ({ what, measured, goal: '' });
+  const most = Math.max(...ours.map(({ mebibytes }) => mebibytes));
+  return [
+    ratio(
+      `A backup of ${snapshotMiB} MiB, verified, and compared with what the server has ÷ a client of gRPC in Go, piped to \`age\`, then \`curl\``,
+      theirs,
+      'seconds',
+    ),
+    withoutGoal(ratio('Processor time of the provider for it ÷ that of these three programs', theirs, 'processor')),
+    withoutGoal(ratio('The same backup ÷ `cat FILE`, piped to `age`, then `curl`, without a node', ofFile, 'seconds')),
+    {
+      what: `Resident memory of the process during a backup of ${snapshotMiB} MiB, above that before it`,
+      measured: `${most.toFixed(0)} MiB, the most of ${turns}`,
+      goal: '≤ 32 MiB',
+      reached: most <= 32,
+    },
+  ];
 }
 
 /** The simulated node hangs, and the program gets its address. */
@@ -121,40 +140,33 @@ async function startKeptCluster(testbed: Testbed, server: S3Server, recipient: s
   await eventually('the cluster is ready', isReady, 120);
 }
 
-/** Resolves with the seconds that the provider reports. */
-async function backUp({ platform, objects }: Testbed): Promise<number> {
+async function backUp({ platform, objects }: Testbed): Promise<void> {
   const reportOf = async () => (await objects.getCluster(ref)).status?.providerStatus?.['backup'] as Report | undefined;
   const before = (await reportOf())?.lastSuccess;
   await platform.merge(Cluster, ref, { metadata: { annotations: { [annotations.takeBackup]: 'now' } } }, {});
-  const report = await eventually(
-    'a backup is taken',
-    async () => {
-      const found = await reportOf();
-      return found?.lastSuccess !== before && found;
-    },
-    180,
-  );
-  return report.seconds ?? Number.NaN;
+  const isTaken = async () => (await reportOf())?.lastSuccess !== before;
+  await eventually('a backup is taken', isTaken, 180);
 }
 
 interface Report {
   readonly lastSuccess?: string;
-  readonly seconds?: number;
 }
 
-/** The wall time of the work, and the most by which the memory of the provider grew meanwhile. */
-async function watchMemory(
+/** The wall time of the work, what the provider has used, and the most by which its memory grew meanwhile. */
+async function watchProvider(
   { provider: { pid = 0 } }: Testbed,
   work: () => Promise<unknown>,
-): Promise<{ readonly seconds: number; readonly mebibytes: number }> {
-  const before = await residentMiB(pid);
+): Promise<Cost & { readonly mebibytes: number }> {
+  const [before, used] = [await residentMiB(pid), await cpuSeconds(pid)];
   let most = before;
   const look = setInterval(async () => {
     most = Math.max(most, await residentMiB(pid));
   }, 50);
   try {
-    const seconds = (await elapsedMs(work)) / 1000;
-    return { seconds, mebibytes: most - before };
+    const startedAt = performance.now();
+    await work();
+    const seconds = (performance.now() - startedAt) / 1000;
+    return { seconds, processor: (await cpuSeconds(pid)) - used, mebibytes: most - before };
   } finally {
     clearInterval(look);
   }
