@@ -264,7 +264,9 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     faults.add('stalled');
     await nextHour();
     await eventually('the failure is reported', async () => (await condition())?.reason === 'BackupFailed', 60);
-    expect((await condition())?.message).toMatch(/The snapshot of kept-\S+ is not kept: nothing of it has arrived for 60 s/);
+    expect((await condition())?.message).toMatch(
+      /The snapshot of kept-\S+ is not kept: nothing of it has arrived for 60 s/,
+    );
     expect(await server.unfinishedUploads()).toBe(0);
     expect(await stored()).toEqual(before);
     faults.clear();
