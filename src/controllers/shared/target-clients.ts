@@ -5,6 +5,7 @@ import {
   filterClusterIdentityKeys,
 } from '../../api/cluster-identity.ts';
 import { clusterSecretsName } from '../../api/names.ts';
+import { KeptConnections } from '../../engine/kept-connections.ts';
 import type { MaintenanceClient } from '../../engine/talos-clients.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
@@ -16,33 +17,33 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { CallObserver } from '../../lib/observers.ts';
 import { openTalosClient, type TalosClient } from '../../talos/client/client.ts';
+import { lendTalosClient } from '../../talos/client/lent-client.ts';
 import { openMaintenanceClient } from '../../talos/client/maintenance-client.ts';
-import { issueAdminCertificate } from '../../talos/secrets/kubernetes-client-certificate.ts';
-import { type SecretsBundle, trustedCertificates } from '../../talos/secrets/secrets-bundle.ts';
+import type { KeyPair } from '../../talos/secrets/certificates.ts';
 import {
-  clientCertificateLifetimeSeconds,
+  type ClientCredentials,
+  createAdminCredentials,
   createTalosCredentials,
-  isCertificateFresh,
   type TalosCredentials,
-} from '../../talos/secrets/talos-credentials.ts';
-import { encodedAuthoritiesOf, readClusterSecrets } from './secrets/cluster-secrets.ts';
+} from '../../talos/secrets/client-credentials.ts';
+import type { SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
+import { hashAuthorities, readClusterSecrets } from './secrets/cluster-secrets.ts';
 
 /** Pause between attempts to reach an unresponsive cluster. One caller tries, and the others fail fast. */
 const unreachablePauseSeconds = 2;
 
 interface CachedClient {
   readonly client: Promise<KubeClient>;
-  /** The inputs of the client: another endpoint or bundle needs another client. */
+  /** The inputs of the client: another endpoint or certificate needs another client. */
   readonly endpoint: string;
-  readonly bundle: string;
-  /** Milliseconds since 1970. */
-  readonly issuedAt: number;
+  readonly pair: Promise<KeyPair>;
 }
 
-interface CachedCredentials {
-  /** The bundle that they were derived from. */
+interface ClusterCredentials {
+  /** Hash of the authorities that they were derived from. */
   readonly from: string;
-  readonly credentials: TalosCredentials;
+  readonly talos: TalosCredentials;
+  readonly admin: ClientCredentials;
 }
 
 export interface TargetClientsOptions {
@@ -65,23 +66,23 @@ export class TargetClients {
   readonly #open = new Map<string, CachedClient>();
   /** Replaced clients may still be in use, so each is closed at the next replacement. */
   readonly #retired = new Map<string, CachedClient>();
-  readonly #keys = new Map<string, CachedCredentials>();
+  readonly #credentials = new Map<string, ClusterCredentials>();
+  readonly #nodes: KeptConnections<TalosClient>;
 
   constructor(options: TargetClientsOptions) {
     this.#options = options;
+    this.#nodes = new KeptConnections(options.clock);
   }
 
   /** The shared client of the API server at `endpoint`. Throws without secrets. */
   async client(cluster: ClusterIdentity, endpoint: string): Promise<KubeClient> {
-    const object = this.#secretOf(cluster);
+    const { admin } = this.#credentialsOf(cluster);
     const id = clusterIdentityKey(cluster);
-    const bundle = encodedAuthoritiesOf(object);
-    const now = this.#options.clock.now();
+    const pair = admin.client();
     const known = this.#open.get(id);
-    const isSame = known?.endpoint === endpoint && known.bundle === bundle;
-    if (isSame && isCertificateFresh(known.issuedAt, now.getTime())) return await known.client;
-    const client = this.#connect(endpoint, readClusterSecrets(object).bundle, now);
-    const target: CachedClient = { client, endpoint, bundle, issuedAt: now.getTime() };
+    if (known?.endpoint === endpoint && known.pair === pair) return await known.client;
+    const client = this.#connect(endpoint, admin.ca, pair);
+    const target: CachedClient = { client, endpoint, pair };
     this.#open.set(id, target);
     if (known) {
       await closeClient(this.#retired.get(id));
@@ -95,20 +96,24 @@ export class TargetClients {
 
   /** A client of the API server of one control plane, at the node's own address. The caller closes it. */
   async nodeClient(cluster: ClusterIdentity, server: string): Promise<KubeClient> {
-    return await this.nodeClientWith(readClusterSecrets(this.#secretOf(cluster)).bundle, server);
+    const { admin } = this.#credentialsOf(cluster);
+    return await this.#connect(server, admin.ca, admin.client());
   }
 
   /** The same with these authorities. */
   async nodeClientWith(bundle: SecretsBundle, server: string): Promise<KubeClient> {
-    return await this.#connect(server, bundle, this.#options.clock.now());
+    const admin = createAdminCredentials(bundle, this.#options.clock);
+    return await this.#connect(server, admin.ca, admin.client());
   }
 
-  /** A Talos client of one node. The caller closes it. */
+  /** A Talos client of one node. The caller closes it; its connection is kept for some seconds. */
   talos(cluster: ClusterIdentity, address: string): TalosClient {
-    return this.#openTalos(address, this.#credentialsOf(cluster));
+    const { talos: credentials } = this.#credentialsOf(cluster);
+    const request = { group: clusterIdentityKey(cluster), address, credentials };
+    return lendTalosClient(this.#nodes.use(request, () => this.#openTalos(address, credentials)));
   }
 
-  /** The same with these authorities. */
+  /** A Talos client with these authorities, and a connection of its own. */
   talosWith(bundle: SecretsBundle, address: string): TalosClient {
     return this.#openTalos(address, createTalosCredentials(bundle, this.#options.clock));
   }
@@ -121,18 +126,20 @@ export class TargetClients {
   /** A Talos client of a machine in maintenance mode that will join the cluster. The caller closes it. */
   unconfigured(cluster: ClusterIdentity, address: string, signal: AbortSignal): MaintenanceClient {
     const { observer } = this.#options;
-    const { ca } = this.#credentialsOf(cluster);
+    const { ca } = this.#credentialsOf(cluster).talos;
     return openMaintenanceClient({ address, ca, signal, ...(observer && { observer }) });
   }
 
   /** Closes the clients of a deleted cluster; without a UID those of all clusters of that name. */
   async forget(cluster: Parameters<typeof filterClusterIdentityKeys>[1]): Promise<void> {
-    const known = new Set([...this.#open.keys(), ...this.#retired.keys(), ...this.#keys.keys()]);
+    const all = [this.#open, this.#retired, this.#credentials].flatMap((one) => [...one.keys()]);
+    const known = new Set([...all, ...this.#nodes.groups]);
     for (const id of filterClusterIdentityKeys(known, cluster)) {
       const targets = [this.#open.get(id), this.#retired.get(id)];
       this.#open.delete(id);
       this.#retired.delete(id);
-      this.#keys.delete(id);
+      this.#credentials.delete(id);
+      await this.#nodes.forget(id);
       await Promise.all(targets.map(closeClient));
     }
   }
@@ -141,17 +148,21 @@ export class TargetClients {
     const targets = [...this.#open.values(), ...this.#retired.values()];
     this.#open.clear();
     this.#retired.clear();
+    await this.#nodes.close();
     await Promise.all(targets.map(closeClient));
   }
 
-  #credentialsOf(cluster: ClusterIdentity): TalosCredentials {
+  #credentialsOf(cluster: ClusterIdentity): ClusterCredentials {
     const object = this.#secretOf(cluster);
     const id = clusterIdentityKey(cluster);
-    const known = this.#keys.get(id);
-    if (known?.from === encodedAuthoritiesOf(object)) return known.credentials;
-    const credentials = createTalosCredentials(readClusterSecrets(object).bundle, this.#options.clock);
-    this.#keys.set(id, { from: encodedAuthoritiesOf(object), credentials });
-    return credentials;
+    const from = hashAuthorities(object);
+    const known = this.#credentials.get(id);
+    if (known?.from === from) return known;
+    const { bundle } = readClusterSecrets(object);
+    const { clock } = this.#options;
+    const made = { from, talos: createTalosCredentials(bundle, clock), admin: createAdminCredentials(bundle, clock) };
+    this.#credentials.set(id, made);
+    return made;
   }
 
   #secretOf(cluster: ClusterIdentity): KubeSecret {
@@ -165,12 +176,8 @@ export class TargetClients {
     return object;
   }
 
-  async #connect(server: string, bundle: SecretsBundle, now: Date): Promise<KubeClient> {
-    const { certificate: cert, key } = await issueAdminCertificate(bundle, {
-      lifetimeSeconds: clientCertificateLifetimeSeconds,
-      now,
-    });
-    const ca = trustedCertificates(bundle, 'kubernetes');
+  async #connect(server: string, ca: string, pair: Promise<KeyPair>): Promise<KubeClient> {
+    const { certificate: cert, key } = await pair;
     const connection = createApiServerConnection({ server, ca, cert, key });
     const { fieldManager, log, clock, transportObserver: observer } = this.#options;
     const options: TransportOptions = {

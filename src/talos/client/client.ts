@@ -1,7 +1,7 @@
 import type { Closable } from '../../engine/connection.ts';
 import { type CallObserver, noopCallObserver } from '../../lib/observers.ts';
+import type { TalosCredentials } from '../secrets/client-credentials.ts';
 import { toLoadableKey } from '../secrets/pem.ts';
-import type { TalosCredentials } from '../secrets/talos-credentials.ts';
 import { TalosConnection, type TlsProvider, type TlsSettings, talosPort } from './connection.ts';
 import { createEtcdClient, type EtcdClient } from './etcd-calls.ts';
 import { createEtcdRecoveryCalls, type EtcdRecoveryCalls } from './etcd-recovery.ts';

@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { GetResponseSchema, ListResponseSchema, State } from '../gen/cosi_pb.ts';
 import { MachineService } from '../gen/machine_pb.ts';
 import type { KeyPair } from '../secrets/certificates.ts';
-import { createTalosCredentials, type TalosCredentials } from '../secrets/talos-credentials.ts';
+import { createTalosCredentials, type TalosCredentials } from '../secrets/client-credentials.ts';
 import { openTalosClient, type TalosClient } from './client.ts';
 import { talosLimits } from './limits.ts';
 import { resourceKinds } from './resources.ts';

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { parse, stringify } from 'yaml';
 import { ProviderError } from '../../lib/errors.ts';
 import { SecretString } from '../../lib/secret-string.ts';
@@ -37,10 +36,10 @@ export function formatSecretsBundle(bundle: SecretsBundle): SecretString {
 
 /**
  * Parses a file of `talosctl gen secrets`. Throws TALOS_SECRETS_INVALID with the path of the wrong value, never with
- * the value.
+ * the value. `isVerified`: the same text was parsed before, so that its keys are valid; loading them takes most of the time.
  */
-export function parseSecretsBundle(text: SecretString): SecretsBundle {
-  const read = createFieldReader(parseYaml(text));
+export function parseSecretsBundle(text: SecretString, { isVerified = false } = {}): SecretsBundle {
+  const read = createFieldReader(parseYaml(text), isVerified);
   const secretbox = read.optional('secrets.secretboxencryptionsecret');
   const aescbc = read.optional('secrets.aescbcencryptionsecret');
   if ((secretbox === undefined) === (aescbc === undefined)) {
@@ -73,7 +72,7 @@ function parseYaml(text: SecretString): unknown {
 }
 
 /** Reads values by path from the parsed file. Every method throws an error with the path of an invalid value. */
-function createFieldReader(document: unknown) {
+function createFieldReader(document: unknown, isVerified: boolean) {
   const optional = (path: string): string | undefined => findText(document, path);
   const text = (path: string): string => {
     const value = optional(path);
@@ -85,10 +84,11 @@ function createFieldReader(document: unknown) {
     if (value === undefined) throw secretsInvalid(path, 'is not base64');
     return value;
   };
-  const keyAt = (path: string): { readonly text: SecretString; readonly key: KeyObject } => {
-    const text = new SecretString(pem(path));
+  const privateKey = (path: string): SecretString => {
+    const key = new SecretString(pem(path));
     try {
-      return { text, key: parsePrivateKey(text) };
+      if (!isVerified) parsePrivateKey(key);
+      return key;
     } catch {
       throw secretsInvalid(path, 'is not a private key in PEM form');
     }
@@ -96,7 +96,7 @@ function createFieldReader(document: unknown) {
   return {
     optional,
     text,
-    privateKey: (path: string): SecretString => keyAt(path).text,
+    privateKey,
     token(path: string): SecretString {
       const value = text(path);
       if (!tokenPattern.test(value)) throw secretsInvalid(path, 'is not a token of the form [0-9a-z]{6}.[0-9a-z]{16}');
@@ -109,8 +109,8 @@ function createFieldReader(document: unknown) {
     },
     authority(path: string): KeyPair {
       const certificate = pem(`${path}.crt`);
-      const { text: key } = keyAt(`${path}.key`);
-      if (!isMatchingPair({ certificate, key }))
+      const key = privateKey(`${path}.key`);
+      if (!isVerified && !isMatchingPair({ certificate, key }))
         throw secretsInvalid(path, 'has no certificate, or the key of another certificate');
       return { certificate, key };
     },

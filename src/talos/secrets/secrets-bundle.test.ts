@@ -84,6 +84,12 @@ describe('the file of talosctl gen secrets', () => {
     );
   });
 
+  it('is parsed again without loading its keys', () => {
+    const again = parseSecretsBundle(new SecretString(text), { isVerified: true });
+    expect(formatSecretsBundle(again).reveal()).toBe(text);
+    expect(() => parseSecretsBundle(new SecretString(swapKeys(text)), { isVerified: true })).not.toThrow();
+  });
+
   it('is rejected without quoting it', () => {
     try {
       parseSecretsBundle(new SecretString(`a: [${text}`));

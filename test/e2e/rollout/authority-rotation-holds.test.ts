@@ -12,7 +12,7 @@ import { openTalosClient } from '../../../src/talos/client/client.ts';
 import { toBase64 } from '../../../src/talos/secrets/pem.ts';
 import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
 import { formatSecretsBundle } from '../../../src/talos/secrets/secrets-bundle-file.ts';
-import { createTalosCredentials } from '../../../src/talos/secrets/talos-credentials.ts';
+import { createTalosCredentials } from '../../../src/talos/secrets/client-credentials.ts';
 import { eventually } from '../../support/eventually.ts';
 import { readSecretsBundle, withAdminClient } from '../support/access/workload-cluster.ts';
 import { prepareTestbed, startTestbed } from '../support/testbed/testbed-hooks.ts';

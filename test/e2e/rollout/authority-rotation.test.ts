@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { openTalosClient } from '../../../src/talos/client/client.ts';
 import { issueAdminCertificate } from '../../../src/talos/secrets/kubernetes-client-certificate.ts';
 import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
-import { createTalosCredentials } from '../../../src/talos/secrets/talos-credentials.ts';
+import { createTalosCredentials } from '../../../src/talos/secrets/client-credentials.ts';
 import { eventually } from '../../support/eventually.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { askNodesWithTalosctl, describeWithTalosctl } from '../../talos/talosctl.ts';

@@ -16,7 +16,7 @@ import { createClusterNodeClient } from '../../../src/talos/client/cluster-node-
 import { openMaintenanceClient } from '../../../src/talos/client/maintenance-client.ts';
 import { placeholderBundle } from '../../../src/talos/secrets/placeholder-bundle.ts';
 import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
-import { createTalosCredentials, type TalosCredentials } from '../../../src/talos/secrets/talos-credentials.ts';
+import { createTalosCredentials, type TalosCredentials } from '../../../src/talos/secrets/client-credentials.ts';
 import { type MachineRecord, SimulatedProviderProcess } from '../../support/harness/simulated-provider-process.ts';
 import { CallInterceptor } from '../../world/faults/call-interceptor.ts';
 import { type ImageFactorySimulator, startImageFactory } from '../../world/image-factory/index.ts';

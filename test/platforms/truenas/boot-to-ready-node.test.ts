@@ -14,7 +14,7 @@ import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { openTalosClient } from '../../../src/talos/client/client.ts';
 import { joinSteps, type TalosStepContext } from '../../../src/talos/join-steps.ts';
 import { createSecretsBundle, type SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
-import { createTalosCredentials, type TalosCredentials } from '../../../src/talos/secrets/talos-credentials.ts';
+import { createTalosCredentials, type TalosCredentials } from '../../../src/talos/secrets/client-credentials.ts';
 import { noHosts } from '../../support/fixtures/no-hosts.ts';
 import { renderStandaloneConfig } from '../../support/fixtures/node-config.ts';
 import { FakeDiskKeyStore } from '../../support/harness/fake-disk-key-store.ts';

@@ -6,6 +6,7 @@ import { Secret as KubeSecret } from '../../../kube/core-types.ts';
 import { isAlreadyExists } from '../../../kube/errors.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { shortHash } from '../../../lib/hash.ts';
+import { LruMap } from '../../../lib/lru-map.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import { createWeakCache } from '../../../lib/weak-cache.ts';
 import {
@@ -132,9 +133,18 @@ function readRotation({ data }: KubeSecret): AuthorityRotation | undefined {
   return text ? parseRotation(new SecretString(Buffer.from(text, 'base64').toString('utf8'))) : undefined;
 }
 
-/** Everything that follows from certificates and keys follows from this text. Other changes of the Secret leave it as it is. */
-export const encodedAuthoritiesOf = ({ data }: KubeSecret): string =>
-  [data?.[secretsBundleKey] ?? '', data?.[rotationKey] ?? ''].join();
+const knownHashes = new WeakMap<KubeSecret, string>();
+
+/**
+ * Identifies what everything that follows from certificates and keys follows from. Other changes of the Secret leave it as
+ * it is. Objects in a cache are immutable, so each is read once.
+ */
+export function hashAuthorities(object: KubeSecret): string {
+  const { data } = object;
+  const hash = knownHashes.get(object) ?? shortHash([data?.[secretsBundleKey] ?? '', data?.[rotationKey] ?? ''].join());
+  knownHashes.set(object, hash);
+  return hash;
+}
 
 function readBundle(object: KubeSecret): SecretsBundle {
   const text = object.data?.[secretsBundleKey];
@@ -144,8 +154,15 @@ function readBundle(object: KubeSecret): SecretsBundle {
       `Secret ${object.metadata.name} has no key ${secretsBundleKey}. Restore it from a backup.`,
     );
   }
-  return parseSecretsBundle(new SecretString(Buffer.from(text, 'base64').toString('utf8')));
+  const hash = shortHash(text);
+  const decoded = new SecretString(Buffer.from(text, 'base64').toString('utf8'));
+  const bundle = parseSecretsBundle(decoded, { isVerified: verifiedTexts.get(hash) === true });
+  verifiedTexts.set(hash, true);
+  return bundle;
 }
+
+/** Hashes of the last bundles whose keys were verified. Most writes of a Secret, and of other objects, leave the bundle as it is. */
+const verifiedTexts = new LruMap<string, true>(5000);
 
 export interface DesiredClusterSecrets {
   /** The provider's own. */

@@ -2,7 +2,7 @@ import type { Machine } from '../../../../src/api/machine.ts';
 import type { NamespacedRef } from '../../../../src/api/openmcp/types.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { openTalosClient } from '../../../../src/talos/client/client.ts';
-import { createTalosCredentials } from '../../../../src/talos/secrets/talos-credentials.ts';
+import { createTalosCredentials } from '../../../../src/talos/secrets/client-credentials.ts';
 import { readSecretsBundle } from '../access/workload-cluster.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 

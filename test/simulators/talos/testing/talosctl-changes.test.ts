@@ -11,7 +11,7 @@ import { SecretString } from '../../../../src/lib/secret-string.ts';
 import { readMachineConfig } from '../../../../src/talos/client/api-server-pod.ts';
 import { openTalosClient, type TalosClient } from '../../../../src/talos/client/client.ts';
 import { listConfigChanges } from '../../../../src/talos/config/compare/config-changes.ts';
-import { createTalosCredentials } from '../../../../src/talos/secrets/talos-credentials.ts';
+import { createTalosCredentials } from '../../../../src/talos/secrets/client-credentials.ts';
 import { describeUnlessMissing } from '../../../support/describe-unless-missing.ts';
 import { missingTalosctlFor, talosctlFor } from '../../../talos/talosctl.ts';
 import { waitUntilDefined } from './talos-test-bed.ts';

@@ -10,7 +10,7 @@ import { Transport } from '../../../../src/kube/transport/transport.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { openTalosClient } from '../../../../src/talos/client/client.ts';
 import { type MachineConfigInput, renderMachineConfig } from '../../../../src/talos/config/machine-config.ts';
-import { createTalosCredentials } from '../../../../src/talos/secrets/talos-credentials.ts';
+import { createTalosCredentials } from '../../../../src/talos/secrets/client-credentials.ts';
 import { describeUnlessMissing } from '../../../support/describe-unless-missing.ts';
 import { KubeNode } from '../../../support/fixtures/kube-node.ts';
 import { renderAdminKubeconfig } from '../../../talos/admin-kubeconfig.ts';
