@@ -35,7 +35,7 @@ export const joinSteps: readonly Step<TalosStepContext>[] = [
       callNode(context, async (client, options) => {
         await client.version(options);
         const { providerId } = context.facts;
-        if (typeof providerId === 'string') await readOwnConfiguration(client, providerId, options);
+        if (typeof providerId === 'string') await readOwnConfiguration(client, { providerId }, options);
         return done();
       }),
   },

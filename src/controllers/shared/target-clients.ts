@@ -5,6 +5,7 @@ import {
   filterClusterIdentityKeys,
 } from '../../api/cluster-identity.ts';
 import { clusterSecretsName } from '../../api/names.ts';
+import type { Closable } from '../../engine/connection.ts';
 import { KeptConnections } from '../../engine/kept-connections.ts';
 import type { MaintenanceClient } from '../../engine/talos-clients.ts';
 import { KubeClient } from '../../kube/client/client.ts';
@@ -68,10 +69,12 @@ export class TargetClients {
   readonly #retired = new Map<string, CachedClient>();
   readonly #credentials = new Map<string, ClusterCredentials>();
   readonly #nodes: KeptConnections<TalosClient>;
+  readonly #servers: KeptConnections<Pick<CachedClient, 'client'> & Closable>;
 
   constructor(options: TargetClientsOptions) {
     this.#options = options;
     this.#nodes = new KeptConnections(options.clock);
+    this.#servers = new KeptConnections(options.clock);
   }
 
   /** The shared client of the API server at `endpoint`. Throws without secrets. */
@@ -94,13 +97,26 @@ export class TargetClients {
     });
   }
 
-  /** A client of the API server of one control plane, at the node's own address. The caller closes it. */
-  async nodeClient(cluster: ClusterIdentity, server: string): Promise<KubeClient> {
+  /** Works at the API server of one control plane, at the node's own address. Its connection is kept for some seconds. */
+  async atApiServer<T>(cluster: ClusterIdentity, server: string, work: (client: KubeClient) => Promise<T>): Promise<T> {
     const { admin } = this.#credentialsOf(cluster);
-    return await this.#connect(server, admin.ca, admin.client());
+    const group = clusterIdentityKey(cluster);
+    const credentials = admin.client();
+    const shared = this.#open.get(group);
+    // The endpoint of a cluster may be the address of its only control plane.
+    if (shared?.endpoint === server && shared.pair === credentials) return await work(await shared.client);
+    const use = this.#servers.use({ group, address: server, credentials }, () => {
+      const client = this.#connect(server, admin.ca, credentials);
+      return { client, close: () => closeClient({ client }) };
+    });
+    try {
+      return await work(await use.connection.client);
+    } finally {
+      await use.end();
+    }
   }
 
-  /** The same with these authorities. */
+  /** A client of an API server with these authorities. The caller closes it. */
   async nodeClientWith(bundle: SecretsBundle, server: string): Promise<KubeClient> {
     const admin = createAdminCredentials(bundle, this.#options.clock);
     return await this.#connect(server, admin.ca, admin.client());
@@ -133,13 +149,13 @@ export class TargetClients {
   /** Closes the clients of a deleted cluster; without a UID those of all clusters of that name. */
   async forget(cluster: Parameters<typeof filterClusterIdentityKeys>[1]): Promise<void> {
     const all = [this.#open, this.#retired, this.#credentials].flatMap((one) => [...one.keys()]);
-    const known = new Set([...all, ...this.#nodes.groups]);
+    const known = new Set([...all, ...this.#nodes.groups, ...this.#servers.groups]);
     for (const id of filterClusterIdentityKeys(known, cluster)) {
       const targets = [this.#open.get(id), this.#retired.get(id)];
       this.#open.delete(id);
       this.#retired.delete(id);
       this.#credentials.delete(id);
-      await this.#nodes.forget(id);
+      await Promise.all([this.#nodes.forget(id), this.#servers.forget(id)]);
       await Promise.all(targets.map(closeClient));
     }
   }
@@ -148,7 +164,7 @@ export class TargetClients {
     const targets = [...this.#open.values(), ...this.#retired.values()];
     this.#open.clear();
     this.#retired.clear();
-    await this.#nodes.close();
+    await Promise.all([this.#nodes.close(), this.#servers.close()]);
     await Promise.all(targets.map(closeClient));
   }
 
@@ -194,7 +210,7 @@ export class TargetClients {
   }
 }
 
-async function closeClient(target: CachedClient | undefined): Promise<void> {
+async function closeClient(target: Pick<CachedClient, 'client'> | undefined): Promise<void> {
   // A client whose creation failed needs no close.
   const client = await target?.client.catch(() => undefined);
   await client?.close();

@@ -14,17 +14,25 @@ const idPaths = [
 /** Maximum length of an id in a message. */
 const maxIdLength = 200;
 
+/** The machine that is meant, and the configuration that it is to have, if there is one. */
+export interface OwnMachine {
+  readonly providerId: string;
+  readonly configuration?: SecretString;
+}
+
 /**
- * The active configuration of the machine with this provider id. Throws TALOS_FOREIGN_NODE if another machine of the
- * cluster answers: one that was given up and still runs has the address, the name and the certificates of its
- * successor. A configuration without an id was edited by hand, and does not identify its machine.
+ * The active configuration of a machine. Throws TALOS_FOREIGN_NODE if another machine of the cluster answers: one that was
+ * given up and still runs has the address, the name and the certificates of its successor. A configuration without an id
+ * was edited by hand, and does not identify its machine.
  */
 export async function readOwnConfiguration(
   node: TalosClient,
-  providerId: string,
+  { providerId, configuration }: OwnMachine,
   options: TalosCallOptions,
 ): Promise<SecretString> {
   const config = await readMachineConfig(node, options);
+  // Parsing costs more than the call, and a node keeps the text that it was given.
+  if (config.reveal() === configuration?.reveal()) return config;
   const main = parseConfigYaml(config).find(isMainYamlDocument);
   const found = idPaths.map((path) => main?.getIn(path)).find((id) => id !== undefined);
   if (found !== undefined && found !== providerId)

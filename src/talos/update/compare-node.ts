@@ -39,7 +39,7 @@ export async function compareNode(
   options: TalosCallOptions,
   former?: FormerComparison,
 ): Promise<ComparedNode> {
-  const configuration = await readOwnConfiguration(client, desired.providerId, options);
+  const configuration = await readOwnConfiguration(client, desired, options);
   const active = shortHash(configuration.reveal());
   const bootId = former?.isSameBoot ? former.bootId : await client.bootId(options);
   const last = former?.bootId === bootId ? former : undefined;

@@ -52,7 +52,7 @@ async function applyAsNeeded(
   options: TalosCallOptions,
 ): Promise<StepOutcome> {
   const { desired, facts } = context;
-  const active = await readOwnConfiguration(client, desired.providerId, options);
+  const active = await readOwnConfiguration(client, desired, options);
   if (isSame(active, context) && isSame(await readStoredConfig(client, active, options), context)) return done();
   if (await applyLive(client, context, listConfigChanges(active, desired.configuration), options)) return done();
   const mode = await chooseMode(client, context, active, options);
@@ -117,7 +117,7 @@ const activeStep: Step<UpdateStepContext> = {
     callNode(context, async (client, options): Promise<StepOutcome> => {
       const staleBoot = readFact(context.facts, updateFacts.staleBoot);
       if (staleBoot !== '' && staleBoot === (await client.bootId(options))) return await restartNode(client, options);
-      const active = await readOwnConfiguration(client, context.desired.providerId, options);
+      const active = await readOwnConfiguration(client, context.desired, options);
       if (isSame(active, context)) return done();
       if (!isSame(await readStoredConfig(client, active, options), context))
         return returnToStep(applyStep.name, pollSeconds, 'The node does not have its new configuration.');

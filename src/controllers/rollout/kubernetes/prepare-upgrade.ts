@@ -130,12 +130,8 @@ async function readFrom(
   { machine, to, signal }: { readonly machine: Machine; readonly to: string; readonly signal: AbortSignal },
 ): Promise<readonly DeprecatedApi[]> {
   const port = Number(new URL(machine.spec.endpoint ?? `https://any:${defaultPort}`).port || defaultPort);
-  const client = await targets.nodeClient(cluster, `https://${toAuthority(addressOf(machine), port)}`);
-  try {
-    return await readDeprecatedApis(client, to, signal);
-  } finally {
-    await client.close();
-  }
+  const server = `https://${toAuthority(addressOf(machine), port)}`;
+  return await targets.atApiServer(cluster, server, (client) => readDeprecatedApis(client, to, signal));
 }
 
 const defaultPort = 6443;

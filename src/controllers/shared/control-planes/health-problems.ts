@@ -91,16 +91,15 @@ async function askApiServer(
   port: number,
   look: (client: KubeClient) => Promise<string | undefined>,
 ): Promise<string | undefined> {
-  const client = await services.targets.nodeClient(cluster, `https://${toAuthority(address, port)}`);
   try {
-    const problem = await look(client);
-    if (problem === undefined) await client.raw('GET', '/readyz', undefined, signal);
-    return problem;
+    return await services.targets.atApiServer(cluster, `https://${toAuthority(address, port)}`, async (client) => {
+      const problem = await look(client);
+      if (problem === undefined) await client.raw('GET', '/readyz', undefined, signal);
+      return problem;
+    });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof KubeError || error instanceof ProviderError) return 'its API server does not answer';
     throw error;
-  } finally {
-    await client.close();
   }
 }

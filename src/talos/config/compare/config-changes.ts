@@ -24,6 +24,8 @@ const maxDepth = 4;
  * content. Throws TALOS_CALL_FAILED if the node's configuration cannot be read.
  */
 export function listConfigChanges(present: SecretString, desired: SecretString): ConfigChange[] {
+  // A node keeps the text that it was given.
+  if (present.reveal() === desired.reveal()) return [];
   const [before, after] = [parseDocuments(present), parseDocuments(desired)];
   const names = [...new Set([...before.keys(), ...after.keys()])];
   const fields = names.flatMap((name) =>
