@@ -32,7 +32,7 @@ import { MachineMonitor } from './machine/machine-monitor.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
 import { wirePublish } from './publish/wire-publish.ts';
 import { wireRestore } from './restore/wire-restore.ts';
-import { turnKeySource } from './rollout/policy/rollout-turns.ts';
+import { rolloutTurnsOf, turnKeySource } from './rollout/policy/rollout-turns.ts';
 import { hasChangedForClusters } from './rollout/progress/rollout-key-sources.ts';
 import { wireRollout } from './rollout/progress/wire-rollout.ts';
 import { fixedEndpointOf } from './shared/addresses/fixed-endpoints.ts';
@@ -171,7 +171,8 @@ function wireCluster(services: Services): Wiring {
   const { stores, environment, provider } = services;
   const ofProfile = (name: string): ObjectKey[] => stores.clusters.by('profile', name).map(objectKeyOf);
   return {
-    reconcile: (key, context) => reconcileCluster(services, key, context),
+    reconcile: (key, context) =>
+      reconcileCluster(services, key, context).finally(() => rolloutTurnsOf(services).passOn(services, key)),
     sources: [
       createKeySource(stores.clusters, keyUnlessResync),
       nodeEventSource(services, (news) => (concernsCluster(stores, news) ? [news.cluster] : [])),

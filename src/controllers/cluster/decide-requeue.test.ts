@@ -48,6 +48,14 @@ describe('the requeue interval of a Cluster', () => {
     expect(seconds(aClusterView({ endpointHolder: { namespace: 'other', name: 'first' } }))).toBe(5);
   });
 
+  it('grows with the clusters that wait before it for their turn, since the end of a turn calls the next one', () => {
+    const well = aClusterView({ ...made, proof: { ok: true, version: '1.35.4' } });
+    const behind = (waitingBefore: number) =>
+      seconds({ ...well, updateObstacle: { message: 'Another one is first.', isTurn: true, waitingBefore } }, true);
+    expect([0, 1, 5, 97].map(behind)).toEqual([30, 60, 180, 300]);
+    expect(seconds({ ...well, updateObstacle: { message: 'A node is not ready.', isTurn: false } }, true)).toBe(15);
+  });
+
   it('grows while the API server is silent, up to half a minute', () => {
     expect([0, 40, 100, 1000, 1e6, -3600].map((age) => seconds(silentFor(age)))).toEqual([2, 4, 10, 30, 30, 2]);
   });

@@ -248,8 +248,11 @@ const steadyRequeueSeconds = 60;
 const progressRequeueSeconds = 5;
 const rolloutRequeueSeconds = 3;
 const obstacleRequeueSeconds = 15;
-/** While other clusters come first, which takes minutes. The end of a turn wakes the next ones before. */
-const turnRequeueSeconds = 30;
+/**
+ * While other clusters come first, which takes minutes: the first of those that wait, and most. The end of a turn calls the
+ * next one before.
+ */
+const turnRequeueSeconds = { first: 30, most: 300 };
 /** For an API server that does not answer: minimum and maximum. Its restart takes some seconds. */
 const unreachableRequeueSeconds = { first: 2, most: 30 };
 
@@ -276,13 +279,18 @@ export function decideRequeueAfterSeconds(
 /** `isWatched`: its nodes are watched, and all is well. */
 function decideSettledRequeue(view: ClusterView, isWatched: boolean): number {
   if (view.trustRollout?.message !== undefined) return rolloutRequeueSeconds;
-  if (view.updateObstacle) return view.updateObstacle.isTurn ? turnRequeueSeconds : obstacleRequeueSeconds;
+  if (view.updateObstacle?.isTurn) return decideTurnRequeue(view.updateObstacle.waitingBefore ?? 0);
+  if (view.updateObstacle) return obstacleRequeueSeconds;
   if (decideClusterScaleDown(view).kind !== 'none') return obstacleRequeueSeconds;
   if (view.remediationObstacle !== undefined) return obstacleRequeueSeconds;
   const idle = isWatched ? idleRequeueSeconds : steadyRequeueSeconds;
   const seconds = [secondsUntilWindow, secondsUntilUpgrade, secondsUntilRemediation, secondsUntilRotation];
   return Math.min(idle, ...seconds.map((until) => until(view)));
 }
+
+/** The others need not look as often as the first one, since one after the other becomes the first. */
+const decideTurnRequeue = (waitingBefore: number): number =>
+  Math.min(turnRequeueSeconds.most, turnRequeueSeconds.first * (1 + waitingBefore));
 
 /** Until the window that changes wait for. */
 function secondsUntilWindow(view: ClusterView): number {

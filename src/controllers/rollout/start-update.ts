@@ -27,10 +27,13 @@ export interface StartRequest extends TurnRequest {
   readonly healthChecks: readonly WorkloadCheck[];
 }
 
-/** Why no Machine was released. `isTurn`: other clusters come first. */
+/** Why no Machine was released. */
 export interface StartObstacle {
   readonly message: string;
+  /** Other clusters come first. */
   readonly isTurn: boolean;
+  /** How many clusters have waited for their turn for longer. */
+  readonly waitingBefore?: number;
 }
 
 type UpdateDecision = Extract<RolloutDecision, { kind: 'update' }>;
@@ -50,15 +53,20 @@ export async function startUpdate(
   if (!first) return { message: 'No machine is to be changed.', isTurn: false };
   if (isResumed) return { machine: await release(services, first, request, context) };
   const turns = rolloutTurnsOf(services);
+  const wait = (message: string): StartObstacle => ({
+    message,
+    isTurn: true,
+    waitingBefore: turns.countBefore(request),
+  });
   const earlier = turns.findEarlier(services, request);
-  if (earlier !== undefined) return { message: earlier, isTurn: true };
+  if (earlier !== undefined) return wait(earlier);
   const found = await checkCluster(services, request, candidates, context.signal);
   if ('problem' in found) return { message: found.problem, isTurn: false };
   // Another cluster may have been faster meanwhile.
   const used = await turns.use(services, request, found.machine, () =>
     release(services, found.machine, request, context),
   );
-  return typeof used === 'string' ? { message: used, isTurn: true } : { machine: used };
+  return typeof used === 'string' ? wait(used) : { machine: used };
 }
 
 async function release(

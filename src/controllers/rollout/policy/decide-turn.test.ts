@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterRollout } from './cluster-rollout.ts';
-import { findEarlierCluster, type RolloutCluster } from './decide-turn.ts';
+import { countFreeTurns, findEarlierCluster, type RolloutCluster } from './decide-turn.ts';
 
 const cluster = (name: string, change: Partial<RolloutCluster> = {}): RolloutCluster => ({
   ...{ name: `shop/${name}`, namespace: 'shop', clusterConfigs: [], rollout: undefined },
@@ -55,5 +55,16 @@ describe('the turns of the clusters of a ProviderConfig', () => {
     const own = cluster('me', at('Current'));
     expect(earlier(own, [changing], 2)).toBeUndefined();
     expect(earlier(own, [changing], 1)).toMatch(/is changed first/);
+  });
+
+  it.each<[string, RolloutCluster[], number, number]>([
+    ['nobody is the canary yet', [cluster('a')], 3, 1],
+    ['the canary is changing', [changing], 3, 0],
+    ['the canary has one node left', [cluster('a', at('Changing'))], 3, 0],
+    ['one has succeeded', [proven], 3, 3],
+    ['one has succeeded, and another is changing', [proven, changing], 3, 2],
+    ['more are changing than may', [proven, changing, changing], 1, 0],
+  ])('free turns: %s', (_, all, maxClusters, free) => {
+    expect(countFreeTurns(all, { revision: 'now', maxClusters })).toBe(free);
   });
 });

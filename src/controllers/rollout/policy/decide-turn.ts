@@ -37,20 +37,31 @@ export function findEarlierCluster({ cluster, others, revision, maxClusters }: T
   const failed = others.find((other) => other.failed !== undefined && !isOwnMatter(other));
   if (failed)
     return `Cluster ${failed.name} of the same ProviderConfig stopped at machine ${failed.failed}. Nothing is changed here until that is solved.`;
-  const isBusy = ({ rollout, ...other }: RolloutCluster): boolean =>
-    other.failed === undefined &&
-    (other.isChanging || (other.isWaiting && rollout?.revision === revision && rollout.state === 'Changing'));
-  const busy = others.filter(isBusy);
-  const isProven = [cluster, ...others].some(
-    ({ rollout }) => rollout?.revision === revision && rollout.state === 'Changed',
-  );
+  const busy = others.filter((other) => isBusy(other, revision));
   const [first] = busy;
   if (!first) return undefined;
-  if (!isProven && !hasReached(cluster.rollout, revision))
+  if (!isProven([cluster, ...others], revision) && !hasReached(cluster.rollout, revision))
     return `Cluster ${first.name} of the same ProviderConfig is the first to change. Others follow when it has succeeded.`;
   if (busy.length < maxClusters) return undefined;
   return `Cluster ${first.name} of the same ProviderConfig is changed first.`;
 }
+
+/** How many more clusters may begin to follow the ProviderConfig, apart from failures. */
+export function countFreeTurns(
+  all: readonly RolloutCluster[],
+  { revision, maxClusters }: Pick<TurnView, 'revision' | 'maxClusters'>,
+): number {
+  const busy = all.filter((one) => isBusy(one, revision)).length;
+  return Math.max(0, (isProven(all, revision) ? maxClusters : 1) - busy);
+}
+
+/** It holds a turn. */
+const isBusy = ({ failed, isChanging, isWaiting, rollout }: RolloutCluster, revision: string): boolean =>
+  failed === undefined && (isChanging || (isWaiting && rollout?.revision === revision && rollout.state === 'Changing'));
+
+/** One has gone through the change. */
+const isProven = (all: readonly RolloutCluster[], revision: string): boolean =>
+  all.some(({ rollout }) => rollout?.revision === revision && rollout.state === 'Changed');
 
 const shareClusterConfig = (one: RolloutCluster, other: RolloutCluster): boolean =>
   one.namespace === other.namespace && one.clusterConfigs.some((name) => other.clusterConfigs.includes(name));

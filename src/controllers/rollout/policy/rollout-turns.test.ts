@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aCluster, aCondition, aMachine } from '../../../../test/support/fixtures/builders.ts';
 import { clusterIdentityKey } from '../../../api/cluster-identity.ts';
 import type { Machine, MachineStatus } from '../../../api/machine.ts';
+import { objectKeyOf } from '../../../kube/resource.ts';
 import { clusterIdentityOf } from '../../cluster/identity.ts';
 import type { ClusterRollout } from './cluster-rollout.ts';
 import { hasEndedTurn, RolloutTurns } from './rollout-turns.ts';
@@ -27,6 +28,11 @@ const stores = (...machines: Machine[]) => ({
       by: (_: string, key: string) => machines.filter((one) => clusterIdentityKey(one.spec.clusterRef) === key),
     },
   },
+});
+const rolloutStatus = (state: ClusterRollout['state'] | undefined) => ({
+  observedGeneration: 1,
+  phase: 'Ready',
+  providerStatus: state ? { rollout: { revision: 'r', state } } : {},
 });
 const request = (cluster: typeof a) => ({ cluster, revision: 'r', maxClusters: 1 });
 
@@ -71,23 +77,77 @@ describe('the clusters that wait for a turn', () => {
   const waitOf = (turns: RolloutTurns, name: string) =>
     turns.findEarlier(busy, request(aCluster({}, { name, uid: `uid-of-${name}` })));
   const { profile } = a.spec;
+  const keyOf = (name: string) => objectKeyOf(aCluster({}, { name }));
+  const called = (turns: RolloutTurns): string[] => {
+    const names: string[] = [];
+    turns.onCall(({ name }) => names.push(name));
+    return names;
+  };
 
-  it('are reconciled when it has ended, in the order in which they came, one more than may change', () => {
+  it('are called when it has ended, one after the other, in the order in which they came', () => {
     const turns = new RolloutTurns();
+    const names = called(turns);
     for (const name of ['d', 'c', 'b']) waitOf(turns, name);
-    const namesOf = (next: readonly { readonly name: string }[]) => next.map(({ name }) => name);
-    expect(namesOf(turns.takeWaiting('another'))).toEqual([]);
-    expect(namesOf(turns.takeWaiting(profile))).toEqual(['d', 'c']);
+    expect(turns.countBefore(request(b))).toBe(2);
+    turns.callNext(seen, 'another');
+    turns.callNext(busy, profile);
+    expect(names).toEqual([]);
+    turns.callNext(seen, profile);
+    turns.callNext(seen, profile);
+    expect(names).toEqual(['d']);
+    // Another one was faster.
     waitOf(turns, 'd');
-    expect(namesOf(turns.takeWaiting(profile))).toEqual(['b', 'd']);
-    expect(turns.takeWaiting(profile)).toEqual([]);
+    turns.callNext(seen, profile);
+    expect(names).toEqual(['d', 'd']);
+  });
+
+  it('are called as many at once as may change', () => {
+    const proven = { ...a, status: rolloutStatus('Changed') };
+    const free = { stores: { ...seen.stores, clusters: { by: () => [proven, b] } } };
+    const turns = new RolloutTurns();
+    const names = called(turns);
+    for (const name of ['d', 'c', 'b'])
+      turns.findEarlier(busy, { ...request(aCluster({}, { name, uid: `uid-of-${name}` })), maxClusters: 2 });
+    turns.callNext(free, profile);
+    turns.callNext(free, profile);
+    expect(names).toEqual(['d', 'c']);
+  });
+
+  it('leave a turn that they do not use to the next one', async () => {
+    const turns = new RolloutTurns();
+    const names = called(turns);
+    for (const name of ['d', 'b', 'c']) waitOf(turns, name);
+    turns.callNext(seen, profile);
+    // It was paused, for example, and so does not ask.
+    turns.passOn(seen, keyOf('d'));
+    expect(names).toEqual(['d', 'b']);
+    // It may begin, and its API server does not answer, for example.
+    expect(turns.findEarlier(seen, request(b))).toBeUndefined();
+    turns.passOn(seen, keyOf('b'));
+    expect(names).toEqual(['d', 'b', 'c']);
+    turns.passOn(seen, keyOf('c'));
+    turns.passOn(seen, keyOf('a'));
+    expect(names).toEqual(['d', 'b', 'c']);
+  });
+
+  it('leave no turn that they use, and none that is not theirs', async () => {
+    const turns = new RolloutTurns();
+    const names = called(turns);
+    for (const name of ['b', 'c']) waitOf(turns, name);
+    turns.callNext(seen, profile);
+    await turns.use(seen, request(b), waitingB, async () => machineOf(b, 12));
+    turns.passOn(seen, keyOf('b'));
+    turns.passOn(seen, keyOf('c'));
+    expect(names).toEqual(['b']);
   });
 
   it('wait no more once they have their turn', () => {
     const turns = new RolloutTurns();
+    const names = called(turns);
     expect(waitOf(turns, 'b')).toBeDefined();
     expect(turns.findEarlier(seen, request(b))).toBeUndefined();
-    expect(turns.takeWaiting(profile)).toEqual([]);
+    turns.callNext(seen, profile);
+    expect(names).toEqual([]);
   });
 
   it.each<[ClusterRollout['state'] | undefined, ClusterRollout['state'] | undefined, boolean]>([
@@ -95,15 +155,12 @@ describe('the clusters that wait for a turn', () => {
     ['Changing', 'Changing', false],
     ['Changing', 'Changed', true],
     ['Changed', 'Changed', false],
+    [undefined, 'Changed', true],
+    ['Changing', 'Current', true],
+    // It had no turn.
+    [undefined, 'Current', false],
   ])('a record that was %s and is %s: the turn has ended is %s', (before, after, ended) => {
-    const withRecord = (state: ClusterRollout['state'] | undefined) => ({
-      ...a,
-      status: {
-        observedGeneration: 1,
-        phase: 'Ready',
-        providerStatus: state ? { rollout: { revision: 'r', state } } : {},
-      },
-    });
+    const withRecord = (state: ClusterRollout['state'] | undefined) => ({ ...a, status: rolloutStatus(state) });
     expect(hasEndedTurn({ kind: 'updated', object: withRecord(after), before: withRecord(before) })).toBe(ended);
   });
 

@@ -1,15 +1,16 @@
 import { type ClusterIdentity, clusterIdentityKey } from '../../../api/cluster-identity.ts';
 import type { Machine } from '../../../api/machine.ts';
 import type { Cluster } from '../../../api/openmcp/types.ts';
-import { createKeySource, type KeySource } from '../../../kube/controller/controller.ts';
+import type { KeySource } from '../../../kube/controller/controller.ts';
 import type { ObjectChange } from '../../../kube/reflector/object-store.ts';
-import { formatObjectKey, type ObjectKey, objectKeyOf } from '../../../kube/resource.ts';
+import { type ObjectKey, objectKeyOf } from '../../../kube/resource.ts';
 import { clusterIdentityOf } from '../../cluster/identity.ts';
 import type { Services } from '../../shared/services.ts';
 import { changeOf, isChangeInHand, type MachineChange } from '../machine-change.ts';
 import { readClusterRollout } from './cluster-rollout.ts';
-import { findEarlierCluster, type RolloutCluster } from './decide-turn.ts';
+import { countFreeTurns, findEarlierCluster, type RolloutCluster } from './decide-turn.ts';
 import { readRolloutRequest } from './rollout-hold.ts';
+import { WaitingClusters } from './waiting-clusters.ts';
 
 /** The cluster that wants to change, and the rules of its ProviderConfig. */
 export interface TurnRequest {
@@ -32,15 +33,6 @@ interface TurnWrite {
   version?: string | undefined;
 }
 
-/** A cluster to which another one came first. */
-interface WaitingCluster extends Pick<TurnRequest, 'maxClusters'> {
-  readonly profile: string;
-  readonly key: ObjectKey;
-}
-
-/** A cluster that is not among them looks again by itself. */
-const maxWaiting = 10_000;
-
 /**
  * The turns of the clusters of each ProviderConfig. What they follow from is in the objects, so that a restart changes
  * nothing. Only writes that the caches do not show yet are kept in memory, and which clusters wait, which look again by
@@ -49,30 +41,48 @@ const maxWaiting = 10_000;
 export class RolloutTurns {
   /** By key of the cluster. */
   readonly #writes = new Map<string, TurnWrite>();
-  /** By key of the cluster, the longest wait first. */
-  readonly #waiting = new Map<string, WaitingCluster>();
+  readonly #waiting = new WaitingClusters();
+  #call: (key: ObjectKey) => void = () => {};
 
   /** Why another cluster comes first. Takes no turn. */
   findEarlier(sources: TurnStores, request: TurnRequest): string | undefined {
     const earlier = this.#findEarlier(sources, request);
-    const { cluster, maxClusters } = request;
+    const { cluster, revision, maxClusters } = request;
     const key = objectKeyOf(cluster);
-    const id = formatObjectKey(key);
-    if (earlier === undefined) this.#waiting.delete(id);
-    else if (this.#waiting.size < maxWaiting)
-      this.#waiting.set(id, { profile: cluster.spec.profile, key, maxClusters });
+    if (earlier === undefined) this.#waiting.remove(key);
+    else this.#waiting.add({ key, profile: cluster.spec.profile, revision, maxClusters });
     return earlier;
   }
 
-  /**
-   * The waiting clusters to reconcile now, because the turn of one with the same profile has ended. One more than may
-   * change: the first one may wait for something else meanwhile.
-   */
-  takeWaiting(profile: string): readonly ObjectKey[] {
-    const all = [...this.#waiting].filter(([, waiting]) => waiting.profile === profile);
-    const next = all.slice(0, 1 + (all[0]?.[1].maxClusters ?? 0));
-    for (const [id] of next) this.#waiting.delete(id);
-    return next.map(([, { key }]) => key);
+  /** How many clusters wait for longer. */
+  countBefore({ cluster }: Pick<TurnRequest, 'cluster'>): number {
+    return this.#waiting.countBefore(objectKeyOf(cluster));
+  }
+
+  /** Calls the waiting clusters of a profile whose turn it is, so that they need not look again and again. */
+  callNext({ stores }: TurnStores, profile: string): void {
+    const first = this.#waiting.first(profile);
+    if (!first) return;
+    const all = stores.clusters.by('profile', profile).filter(({ metadata }) => !metadata.deletionTimestamp);
+    const free = countFreeTurns(
+      all.map((one) => this.#describe({ stores }, one)),
+      first,
+    );
+    for (const key of this.#waiting.call(profile, free)) this.#call(key);
+  }
+
+  /** After each reconcile of a cluster: if it may begin and has not begun, the next one is called. */
+  passOn(sources: TurnStores, key: ObjectKey): void {
+    const profile = this.#waiting.takeUnused(key);
+    if (profile !== undefined) this.callNext(sources, profile);
+  }
+
+  /** Subscribes to the clusters that are called; returns the unsubscribe function. */
+  onCall(listener: (key: ObjectKey) => void): () => void {
+    this.#call = listener;
+    return () => {
+      this.#call = () => {};
+    };
   }
 
   #findEarlier({ stores }: TurnStores, { cluster, ...rules }: TurnRequest): string | undefined {
@@ -101,6 +111,7 @@ export class RolloutTurns {
     try {
       const written = await write();
       turn.version = written.metadata.resourceVersion ?? '0';
+      this.#waiting.begin(objectKeyOf(request.cluster));
       return written;
     } catch (error) {
       // A write without an answer may have been made: then the next list or watch event shows it.
@@ -165,16 +176,30 @@ const machinesOf = ({ stores }: TurnStores, identity: ClusterIdentity): readonly
 export const rolloutTurnsOf = ({ connections }: Pick<Services, 'connections'>): RolloutTurns =>
   connections.get('rollout-turns', () => new RolloutTurns());
 
-/** The clusters that may change now, because the turn of another one has ended. */
-export const turnKeySource = (services: Pick<Services, 'stores' | 'connections'>): KeySource =>
-  createKeySource(services.stores.clusters, (change) =>
-    hasEndedTurn(change) ? rolloutTurnsOf(services).takeWaiting(change.object.spec.profile) : [],
-  );
+/** The clusters that may change now, because the turn of another one has ended, or was not used. */
+export const turnKeySource = (services: Pick<Services, 'stores' | 'connections'>): KeySource => {
+  const { clusters } = services.stores;
+  const turns = rolloutTurnsOf(services);
+  return {
+    synced: clusters.synced,
+    subscribe: (enqueue) => {
+      const stops = [
+        turns.onCall((key) => enqueue(key, 'high')),
+        clusters.onChange((change) => {
+          if (hasEndedTurn(change)) turns.callNext(services, change.object.spec.profile);
+        }),
+      ];
+      return () => stops.forEach((stop) => void stop());
+    },
+  };
+};
 
 export function hasEndedTurn(change: ObjectChange<Cluster>): boolean {
   if (change.kind === 'deleted') return true;
   if (change.kind !== 'updated' || !change.before) return false;
   if (readRolloutRequest(change.object) !== readRolloutRequest(change.before)) return true;
   const [before, after] = [readClusterRollout(change.before), readClusterRollout(change.object)];
-  return after?.state !== 'Changing' && (after?.state !== before?.state || after?.revision !== before?.revision);
+  if (after?.state === before?.state && after?.revision === before?.revision) return false;
+  // A change may begin and end between two reconciles.
+  return after?.state === 'Changed' || (before?.state === 'Changing' && after?.state !== 'Changing');
 }
