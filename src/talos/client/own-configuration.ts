@@ -1,6 +1,7 @@
+import { type Document, isScalar } from 'yaml';
 import { ProviderError } from '../../lib/errors.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
-import { isMainYamlDocument, parseConfigYaml } from '../config/edit/config-yaml.ts';
+import { isMainYamlDocument, readConfigYaml } from '../config/edit/config-yaml.ts';
 import { machineIdAnnotation } from '../config/machine-id-annotation.ts';
 import { readMachineConfig } from './api-server-pod.ts';
 import type { TalosClient } from './client.ts';
@@ -33,12 +34,18 @@ export async function readOwnConfiguration(
   const config = await readMachineConfig(node, options);
   // Parsing costs more than the call, and a node keeps the text that it was given.
   if (config.reveal() === configuration?.reveal()) return config;
-  const main = parseConfigYaml(config).find(isMainYamlDocument);
-  const found = idPaths.map((path) => main?.getIn(path)).find((id) => id !== undefined);
+  const main = readConfigYaml(config).find(isMainYamlDocument);
+  const found = idPaths.map((path) => textAt(main, path)).find((id) => id !== undefined);
   if (found !== undefined && found !== providerId)
     throw new ProviderError(
       'TALOS_FOREIGN_NODE',
-      `${node.address} is ${String(found).slice(0, maxIdLength)} and not ${providerId}. Power that machine off, or remove it.`,
+      `${node.address} is ${found.slice(0, maxIdLength)} and not ${providerId}. Power that machine off, or remove it.`,
     );
   return config;
+}
+
+/** The text of a value, which may look like a number. */
+function textAt(document: Document | undefined, path: readonly string[]): string | undefined {
+  const found = document?.getIn(path, true);
+  return isScalar(found) ? (found.source ?? String(found.value)) : undefined;
 }

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseAllDocuments } from 'yaml';
 import type { ChangeClass } from '../../../engine/change-class.ts';
-import { ProviderError } from '../../../lib/errors.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 import { isRecord } from '../config-document.ts';
+import { readConfigYaml } from '../edit/config-yaml.ts';
 import { classifyChange } from './change-class.ts';
 import { withoutEmptyFields } from './empty-fields.ts';
 
@@ -38,17 +37,13 @@ export function listConfigChanges(present: SecretString, desired: SecretString):
 
 const mainDocument = 'v1alpha1';
 
-/** The documents by kind and name. The core schema reads numbers and booleans as Talos does. */
-function parseDocuments(config: SecretString): Documents {
-  const documents = parseAllDocuments(config.reveal(), { schema: 'core', uniqueKeys: false });
-  if ('empty' in documents || documents.some(({ errors }) => errors.length > 0))
-    throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration of the node cannot be read.');
-  return new Map(
-    documents
+/** The documents by kind and name. */
+const parseDocuments = (config: SecretString): Documents =>
+  new Map(
+    readConfigYaml(config)
       .map((document) => document.toJS())
       .map((content) => [documentName(content), withoutEmptyFields(documentName(content), content)]),
   );
-}
 
 function documentName(content: unknown): string {
   if (!isRecord(content) || content['kind'] === undefined) return mainDocument;

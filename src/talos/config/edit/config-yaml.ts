@@ -7,10 +7,26 @@ import { SecretString } from '../../../lib/secret-string.ts';
  * The documents of a node's configuration, for editing in place. The failsafe schema keeps every value as text: YAML
  * parsers differ about 0644 and `on`. The check for duplicate keys is off, since it takes quadratic time.
  */
-export function parseConfigYaml(config: SecretString): Document[] {
-  const documents = parseAllDocuments(config.reveal(), { schema: 'failsafe', uniqueKeys: false });
+export const parseConfigYaml = (config: SecretString): Document[] => parseDocuments(config, 'failsafe');
+
+const parsedConfigs = new WeakMap<SecretString, readonly Document[]>();
+
+/**
+ * The documents of a configuration, to be read only. The core schema reads numbers and booleans as Talos does. A
+ * configuration is read several times in a row, so that each is parsed once.
+ */
+export function readConfigYaml(config: SecretString): readonly Document[] {
+  const known = parsedConfigs.get(config);
+  if (known) return known;
+  const documents = parseDocuments(config, 'core');
+  parsedConfigs.set(config, documents);
+  return documents;
+}
+
+function parseDocuments(config: SecretString, schema: 'failsafe' | 'core'): Document[] {
+  const documents = parseAllDocuments(config.reveal(), { schema, uniqueKeys: false });
   if ('empty' in documents || documents.some(({ errors }) => errors.length > 0))
-    throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration of the node cannot be parsed.');
+    throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration of the node cannot be read.');
   return documents;
 }
 
