@@ -6,8 +6,8 @@ import { openTalosClient, type TalosClient } from '../../src/talos/client/client
 import { State } from '../../src/talos/gen/cosi_pb.ts';
 import { MachineService } from '../../src/talos/gen/machine_pb.ts';
 import type { KeyPair } from '../../src/talos/secrets/certificates.ts';
-import type { SecretsBundle } from '../../src/talos/secrets/secrets-bundle.ts';
 import { createTalosCredentials, type TalosCredentials } from '../../src/talos/secrets/client-credentials.ts';
+import type { SecretsBundle } from '../../src/talos/secrets/secrets-bundle.ts';
 import { exampleSecretsBundle } from './example-config.ts';
 import { issueServerCertificate, startTalosNodeServer, type TalosNodeServer } from './node-server.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { openTalosClient, type TalosClient } from '../../../src/talos/client/client.ts';
-import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
 import { createTalosCredentials } from '../../../src/talos/secrets/client-credentials.ts';
+import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
 import type { Fault } from '../../world/faults/call-interceptor.ts';
 import type { BootActivation, BootConfigKind } from '../../world/robot/state.ts';
 import { worldSeconds } from '../../world/robot/world-time.ts';

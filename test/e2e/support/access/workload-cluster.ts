@@ -18,8 +18,8 @@ import { Transport } from '../../../../src/kube/transport/transport.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { SecretString } from '../../../../src/lib/secret-string.ts';
 import { openTalosClient, type TalosClient } from '../../../../src/talos/client/client.ts';
-import type { SecretsBundle } from '../../../../src/talos/secrets/secrets-bundle.ts';
 import { createTalosCredentials } from '../../../../src/talos/secrets/client-credentials.ts';
+import type { SecretsBundle } from '../../../../src/talos/secrets/secrets-bundle.ts';
 import { renderAdminKubeconfig } from '../../../talos/admin-kubeconfig.ts';
 import { type Testbed, userAgents } from '../testbed/testbed.ts';
 
