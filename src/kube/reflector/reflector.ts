@@ -96,7 +96,7 @@ export class Reflector<T extends KubeObject> {
   #lastChangeAt: number;
   #version: string | undefined;
   /** The connection was lost, so the server may have come back with older data. */
-  #isVersionInDoubt = false;
+  #isVersionUncertain = false;
 
   constructor(client: KubeClient, type: ResourceType<T>, options: ReflectorOptions<T>) {
     this.#client = client;
@@ -169,7 +169,7 @@ export class Reflector<T extends KubeObject> {
     while (!signal.aborted) {
       const startedAt = this.#clock.monotonic();
       try {
-        if (this.#isVersionInDoubt && this.#version !== undefined) await this.#checkVersion(this.#version, signal);
+        if (this.#isVersionUncertain && this.#version !== undefined) await this.#checkVersion(this.#version, signal);
         if (this.#version === undefined) await this.#relist(signal);
         await this.#watch(signal);
       } catch (error) {
@@ -184,7 +184,7 @@ export class Reflector<T extends KubeObject> {
    */
   async #checkVersion(known: string, signal: AbortSignal): Promise<void> {
     const { resourceVersion } = await this.#client.list(this.type, { ...this.#options, maxItems: 1 }, signal);
-    this.#isVersionInDoubt = false;
+    this.#isVersionUncertain = false;
     if (!isOlder(resourceVersion, known)) return;
     this.#options.log.warn(
       { reflector: this.name, known, resourceVersion },
@@ -200,7 +200,7 @@ export class Reflector<T extends KubeObject> {
       throw tooManyObjectsError(this.name, items.length);
     this.#options.checkList?.(items, this.#store.list());
     this.#version = resourceVersion;
-    this.#isVersionInDoubt = false;
+    this.#isVersionUncertain = false;
     this.#lastListAt = this.#clock.now();
     this.#lastChangeAt = this.#clock.monotonic();
     for (const change of this.#store.replace(items.map(withoutManagedFields))) this.#emit(change);
@@ -271,7 +271,7 @@ export class Reflector<T extends KubeObject> {
     this.#failures += 1;
     this.#lastError = error instanceof Error ? error.message : String(error);
     if (isGone(error) || this.#failures % failuresBeforeRelist === 0) this.#version = undefined;
-    if (isConnectionLost(error)) this.#isVersionInDoubt = true;
+    if (isConnectionLost(error)) this.#isVersionUncertain = true;
     this.#options.observer?.failed(this.name, error instanceof KubeError ? error.reason : 'Internal');
     const retryAfter = error instanceof KubeError ? Math.min(error.retryAfterSeconds ?? 0, maxRetryAfterSeconds) : 0;
     const seconds = Math.max(retryAfter, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
