@@ -37,7 +37,7 @@ it('nothing is read while a batch is worked on', async () => {
   expect((await batches.next()).done).toBe(true);
 });
 
-it('a stream that fails, also after a batch, fails whoever reads it', async () => {
+it('the error of a stream reaches the reader, also after a batch', async () => {
   const problem = new Error('it broke');
   for (const bytes of [0, 5, 50]) {
     const stream = new PassThrough();
@@ -49,13 +49,24 @@ it('a stream that fails, also after a batch, fails whoever reads it', async () =
   }
 });
 
+it('the error of a stream that failed while a batch was worked on reaches the reader', async () => {
+  const stream = new PassThrough();
+  stream.write(Buffer.alloc(10));
+  const batches = readBatches(stream, 10);
+  expect((await batches.next()).value).toHaveLength(10);
+  const problem = new Error('it broke');
+  stream.destroy(problem);
+  await new Promise((resolve) => setImmediate(resolve));
+  await expect(batches.next()).rejects.toBe(problem);
+});
+
 it('a stream that is over has nothing', async () => {
   const stream = new PassThrough();
   stream.destroy();
   expect(await collect(readBatches(stream, 10))).toEqual([]);
 });
 
-it('whoever stops to read leaves no listener', async () => {
+it('a reader that stops early leaves no listener', async () => {
   const stream = new PassThrough();
   const before = stream.eventNames().length;
   stream.write(Buffer.alloc(10));

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 
 /**
- * The content of a stream in batches of at least `size` bytes; the last one is shorter. The iterator of Node wakes whoever
- * reads for each piece that arrives, which takes longer than to copy a small one. A batch is valid until the next one is
+ * The content of a stream in batches of at least `size` bytes; the last one is shorter. The iterator of Node
+ * resumes its reader for each piece that arrives, which takes longer than to copy a small one. A batch is valid until the next one is
  * asked for.
  */
 export async function* readBatches(stream: Readable, size: number): AsyncGenerator<Uint8Array> {
@@ -36,9 +36,11 @@ export async function* readBatches(stream: Readable, size: number): AsyncGenerat
       });
       stream.resume();
       await woken;
-      if (failure) throw failure.error;
+      if (failure) break;
       if (used > 0) yield batch.subarray(0, used);
     }
+    // The stream may also have failed while a batch was worked on.
+    if (failure) throw failure.error;
   } finally {
     stream.off('data', onData).off('error', onError).off('end', onEnd).off('close', onEnd);
   }
