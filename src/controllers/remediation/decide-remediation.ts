@@ -1,7 +1,7 @@
 import type { Machine, RemediationAction } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
 import type { RemediationSpec } from '../../api/schema/remediation-schema.ts';
-import { hasFailed, isInHand } from '../rollout/machine-change.ts';
+import { isInHand, isUpdating } from '../rollout/machine-change.ts';
 import { type ActionChoice, addMinutes, chooseAction, recoveryMinutes } from './choose-action.ts';
 import type { Remediation } from './remediation-record.ts';
 import {
@@ -164,7 +164,7 @@ function findBrake(
 ): Brake | undefined {
   if (!view.isReachable) return { message: 'The API server does not answer.' };
   if (view.isTrustPending) return { message: 'The OIDC issuers of the control planes are being changed.' };
-  const updating = view.machines.find((other) => isInHand(other) && !hasFailed(other));
+  const updating = view.machines.find(isUpdating);
   if (updating) return { message: `${updating.metadata.name} is being updated.` };
   const ofRole = machine.spec.role === 'controlplane' ? findQuorumBrake(machine, view) : undefined;
   if (ofRole) return ofRole;

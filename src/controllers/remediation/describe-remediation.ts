@@ -6,7 +6,7 @@ import {
   toStepReason,
 } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
-import { hasFailed, isInHand } from '../rollout/machine-change.ts';
+import { isUpdating } from '../rollout/machine-change.ts';
 import type { RemediationDecision } from './decide-remediation.ts';
 import { findUnhealthy } from './unhealthy-machines.ts';
 
@@ -17,12 +17,11 @@ export function describeNodesHealthy(
   obstacle: string | undefined,
 ): ConditionState {
   const present = machines.filter(({ metadata }) => !metadata.deletionTimestamp);
-  // A node that restarts for an update is expected to be away, unless the update has failed.
-  const isExpected = (machine: Machine) => isInHand(machine) && !hasFailed(machine);
-  const unhealthy = present.flatMap((machine) => (isExpected(machine) ? [] : (findUnhealthy(machine) ?? [])));
+  // A node that restarts for an update is expected to be away.
+  const observed = present.filter((machine) => !isUpdating(machine));
+  const unhealthy = observed.flatMap((machine) => findUnhealthy(machine) ?? []);
   const [first] = unhealthy;
-  if (!first)
-    return describeUnknown(present.filter((machine) => !isExpected(machine))) ?? conditionTrue('NodesHealthy');
+  if (!first) return describeUnknown(observed) ?? conditionTrue('NodesHealthy');
   const count = `${unhealthy.length} of ${present.length} nodes ${unhealthy.length === 1 ? 'is' : 'are'} unhealthy.`;
   switch (decision.kind) {
     case 'act':

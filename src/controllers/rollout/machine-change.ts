@@ -52,6 +52,12 @@ export const isReplacing = (machine: Machine): boolean =>
 
 export const isWaiting = (machine: Machine): boolean => changeOf(machine) === 'waiting';
 
+/** It is being changed, and has not failed. */
+export function isUpdating(machine: Machine): boolean {
+  const change = changeOf(machine);
+  return isChangeInHand(change) && change !== 'failed';
+}
+
 export const hasFailed = (machine: Machine): boolean => changeOf(machine) === 'failed';
 
 export const isReady = ({ status }: Machine): boolean => isConditionTrue(status?.conditions, 'Ready');

@@ -1,6 +1,6 @@
 import { findFalseCondition, isConditionTrue } from '../../../api/conditions.ts';
 import type { Machine } from '../../../api/machine.ts';
-import { hasFailed, isInHand, isReplacing } from '../../rollout/machine-change.ts';
+import { isReplacing, isUpdating } from '../../rollout/machine-change.ts';
 import type { ScaleDownObstacle } from '../view.ts';
 import type { PoolBalance } from './machine-slots.ts';
 
@@ -43,9 +43,7 @@ function findCommonObstacle({ pools, isReachable, isTrustPending }: ScaleDownVie
   if (!isReachable) return 'The API server does not answer.';
   if (isTrustPending) return 'The OIDC issuers of the control planes are being changed.';
   // A Machine whose update failed waits for a user, who may want to have less instead.
-  const updating = pools
-    .flatMap(({ present }) => present)
-    .find((one) => isInHand(one) && !hasFailed(one) && !isReplacing(one));
+  const updating = pools.flatMap(({ present }) => present).find((one) => isUpdating(one) && !isReplacing(one));
   return updating && `${updating.metadata.name} is being updated.`;
 }
 

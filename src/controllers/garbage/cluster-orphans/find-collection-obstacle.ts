@@ -1,7 +1,7 @@
 import type { Machine } from '../../../api/machine.ts';
 import { findMissingSlots } from '../../cluster/scaling/cluster-pools.ts';
 import type { ClusterView } from '../../cluster/view.ts';
-import { hasFailed, isInHand, isReady } from '../../rollout/machine-change.ts';
+import { isReady, isUpdating } from '../../rollout/machine-change.ts';
 
 /** Why nothing of a cluster may be taken for an orphan now; undefined if it may. */
 export function findCollectionObstacle({ cluster, secrets, spec, proof }: ClusterView): string | undefined {
@@ -36,6 +36,6 @@ function describeUnsettled(machine: Machine): string | undefined {
   const { plan, finishedAt } = machine.status?.progress ?? {};
   if (plan === 'provision' && finishedAt === undefined) return `${name} is being provisioned.`;
   if (plan === 'repair') return `${name} is being repaired.`;
-  if (isInHand(machine) && !hasFailed(machine)) return `${name} is being updated.`;
+  if (isUpdating(machine)) return `${name} is being updated.`;
   return isReady(machine) ? undefined : `${name} is not ready.`;
 }
