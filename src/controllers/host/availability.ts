@@ -3,6 +3,7 @@ import { type Host, HostSpec, type HostStatus } from '../../api/host.ts';
 import { annotations } from '../../api/names.ts';
 import { findHostSection } from '../../api/schema/host-sections.ts';
 import type { HostState, HostStatusUpdate, HostView } from '../../engine/host.ts';
+import { memoizeByObject } from '../../lib/memoize-by-object.ts';
 
 /** The status of a Host that was not reconciled yet. */
 const initialStatus: HostStatus = { observedGeneration: 0, state: 'Pending', conditions: [] };
@@ -14,17 +15,11 @@ export const permanentErrorOf = ({ metadata }: Host): string | undefined =>
   metadata.annotations?.[annotations.permanentError];
 
 /** Objects in a cache are immutable, so each spec is parsed once, however many Machines search for a Host. */
-const parsedSpecs = new WeakMap<object, ReturnType<typeof HostSpec.safeParse>>();
-
-function parseHostSpec({ spec }: Host): ReturnType<typeof HostSpec.safeParse> {
-  const parsed = parsedSpecs.get(spec) ?? HostSpec.safeParse(spec);
-  parsedSpecs.set(spec, parsed);
-  return parsed;
-}
+const parseHostSpec = memoizeByObject((spec: Host['spec']) => HostSpec.safeParse(spec));
 
 /** The Host in the form that its platform uses; undefined if this version does not accept its spec. */
 export function toHostView(host: Host): HostView | undefined {
-  const { data: spec } = parseHostSpec(host);
+  const { data: spec } = parseHostSpec(host.spec);
   const given = spec && findHostSection(spec);
   if (!given) return undefined;
   const { state, server, hardware, ...status } = hostStatusOf(host);
@@ -35,7 +30,7 @@ export function toHostView(host: Host): HostView | undefined {
 
 /** Why this version does not accept the spec of a Host, by field. */
 export const describeInvalidSpec = (host: Host): string => {
-  const issues = parseHostSpec(host).error?.issues ?? [];
+  const issues = parseHostSpec(host.spec).error?.issues ?? [];
   const faults = issues.map(({ path, message }) => `${['spec', ...path].join('.')}: ${message}`);
   return `The spec is not valid. ${faults.join('; ')}. Correct it.`;
 };

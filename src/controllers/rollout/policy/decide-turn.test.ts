@@ -58,7 +58,7 @@ describe('the turns of the clusters of a ProviderConfig', () => {
   });
 
   it.each<[string, RolloutCluster[], number, number]>([
-    ['nobody is the canary yet', [cluster('a')], 3, 1],
+    ['there is no canary yet', [cluster('a')], 3, 1],
     ['the canary is changing', [changing], 3, 0],
     ['the canary has one node left', [cluster('a', at('Changing'))], 3, 0],
     ['one has succeeded', [proven], 3, 3],

@@ -78,46 +78,46 @@ describe('the clusters that wait for a turn', () => {
     turns.findEarlier(busy, request(aCluster({}, { name, uid: `uid-of-${name}` })));
   const { profile } = a.spec;
   const keyOf = (name: string) => objectKeyOf(aCluster({}, { name }));
-  const called = (turns: RolloutTurns): string[] => {
+  const enqueuedBy = (turns: RolloutTurns): string[] => {
     const names: string[] = [];
-    turns.onCall(({ name }) => names.push(name));
+    turns.onEnqueue(({ name }) => names.push(name));
     return names;
   };
 
-  it('are called when it has ended, one after the other, in the order in which they came', () => {
+  it('are enqueued when it has ended, one after the other, in the order in which they came', () => {
     const turns = new RolloutTurns();
-    const names = called(turns);
+    const names = enqueuedBy(turns);
     for (const name of ['d', 'c', 'b']) waitOf(turns, name);
     expect(turns.countBefore(request(b))).toBe(2);
-    turns.callNext(seen, 'another');
-    turns.callNext(busy, profile);
+    turns.enqueueNext(seen, 'another');
+    turns.enqueueNext(busy, profile);
     expect(names).toEqual([]);
-    turns.callNext(seen, profile);
-    turns.callNext(seen, profile);
+    turns.enqueueNext(seen, profile);
+    turns.enqueueNext(seen, profile);
     expect(names).toEqual(['d']);
     // Another one was faster.
     waitOf(turns, 'd');
-    turns.callNext(seen, profile);
+    turns.enqueueNext(seen, profile);
     expect(names).toEqual(['d', 'd']);
   });
 
-  it('are called as many at once as may change', () => {
+  it('are enqueued as many at once as may change', () => {
     const proven = { ...a, status: rolloutStatus('Changed') };
     const free = { stores: { ...seen.stores, clusters: { by: () => [proven, b] } } };
     const turns = new RolloutTurns();
-    const names = called(turns);
+    const names = enqueuedBy(turns);
     for (const name of ['d', 'c', 'b'])
       turns.findEarlier(busy, { ...request(aCluster({}, { name, uid: `uid-of-${name}` })), maxClusters: 2 });
-    turns.callNext(free, profile);
-    turns.callNext(free, profile);
+    turns.enqueueNext(free, profile);
+    turns.enqueueNext(free, profile);
     expect(names).toEqual(['d', 'c']);
   });
 
   it('leave a turn that they do not use to the next one', async () => {
     const turns = new RolloutTurns();
-    const names = called(turns);
+    const names = enqueuedBy(turns);
     for (const name of ['d', 'b', 'c']) waitOf(turns, name);
-    turns.callNext(seen, profile);
+    turns.enqueueNext(seen, profile);
     // It was paused, for example, and so does not ask.
     turns.passOn(seen, keyOf('d'));
     expect(names).toEqual(['d', 'b']);
@@ -132,9 +132,9 @@ describe('the clusters that wait for a turn', () => {
 
   it('leave no turn that they use, and none that is not theirs', async () => {
     const turns = new RolloutTurns();
-    const names = called(turns);
+    const names = enqueuedBy(turns);
     for (const name of ['b', 'c']) waitOf(turns, name);
-    turns.callNext(seen, profile);
+    turns.enqueueNext(seen, profile);
     await turns.use(seen, request(b), waitingB, async () => machineOf(b, 12));
     turns.passOn(seen, keyOf('b'));
     turns.passOn(seen, keyOf('c'));
@@ -143,10 +143,10 @@ describe('the clusters that wait for a turn', () => {
 
   it('wait no more once they have their turn', () => {
     const turns = new RolloutTurns();
-    const names = called(turns);
+    const names = enqueuedBy(turns);
     expect(waitOf(turns, 'b')).toBeDefined();
     expect(turns.findEarlier(seen, request(b))).toBeUndefined();
-    turns.callNext(seen, profile);
+    turns.enqueueNext(seen, profile);
     expect(names).toEqual([]);
   });
 

@@ -4,9 +4,10 @@ import type { Cluster } from '../../../api/openmcp/types.ts';
 import type { KeySource } from '../../../kube/controller/controller.ts';
 import type { ObjectChange } from '../../../kube/reflector/object-store.ts';
 import { type ObjectKey, objectKeyOf } from '../../../kube/resource.ts';
+import { memoizeByObject } from '../../../lib/memoize-by-object.ts';
 import { clusterIdentityOf } from '../../cluster/identity.ts';
 import type { Services } from '../../shared/services.ts';
-import { changeOf, isChangeInHand, type MachineChange } from '../machine-change.ts';
+import { changeOf, isChangeInHand } from '../machine-change.ts';
 import { readClusterRollout } from './cluster-rollout.ts';
 import { countFreeTurns, findEarlierCluster, type RolloutCluster } from './decide-turn.ts';
 import { readRolloutRequest } from './rollout-hold.ts';
@@ -42,7 +43,7 @@ export class RolloutTurns {
   /** By key of the cluster. */
   readonly #writes = new Map<string, TurnWrite>();
   readonly #waiting = new WaitingClusters();
-  #call: (key: ObjectKey) => void = () => {};
+  #enqueue: (key: ObjectKey) => void = () => {};
 
   /** Why another cluster comes first. Takes no turn. */
   findEarlier(sources: TurnStores, request: TurnRequest): string | undefined {
@@ -59,8 +60,8 @@ export class RolloutTurns {
     return this.#waiting.countBefore(objectKeyOf(cluster));
   }
 
-  /** Calls the waiting clusters of a profile whose turn it is, so that they need not look again and again. */
-  callNext({ stores }: TurnStores, profile: string): void {
+  /** Enqueues the waiting clusters of a profile whose turn has come, so that they need not poll. */
+  enqueueNext({ stores }: TurnStores, profile: string): void {
     const first = this.#waiting.first(profile);
     if (!first) return;
     const all = stores.clusters.by('profile', profile).filter(({ metadata }) => !metadata.deletionTimestamp);
@@ -68,20 +69,20 @@ export class RolloutTurns {
       all.map((one) => this.#describe({ stores }, one)),
       first,
     );
-    for (const key of this.#waiting.call(profile, free)) this.#call(key);
+    for (const key of this.#waiting.takeNext(profile, free)) this.#enqueue(key);
   }
 
-  /** After each reconcile of a cluster: if it may begin and has not begun, the next one is called. */
+  /** After each reconcile of a cluster: if its turn has come and it has not begun, the next one is enqueued. */
   passOn(sources: TurnStores, key: ObjectKey): void {
     const profile = this.#waiting.takeUnused(key);
-    if (profile !== undefined) this.callNext(sources, profile);
+    if (profile !== undefined) this.enqueueNext(sources, profile);
   }
 
-  /** Subscribes to the clusters that are called; returns the unsubscribe function. */
-  onCall(listener: (key: ObjectKey) => void): () => void {
-    this.#call = listener;
+  /** Subscribes to the clusters that are enqueued; returns the unsubscribe function. */
+  onEnqueue(listener: (key: ObjectKey) => void): () => void {
+    this.#enqueue = listener;
     return () => {
-      this.#call = () => {};
+      this.#enqueue = () => {};
     };
   }
 
@@ -158,13 +159,7 @@ const isComingOrGoing = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.compared === undefined;
 
 /** Objects in a cache are immutable. Every cluster that waits looks at the Machines of all others. */
-const knownChanges = new WeakMap<Machine, MachineChange>();
-
-function cachedChangeOf(machine: Machine): MachineChange {
-  const change = knownChanges.get(machine) ?? changeOf(machine);
-  knownChanges.set(machine, change);
-  return change;
-}
+const cachedChangeOf = memoizeByObject(changeOf);
 
 /** Resource versions of one object are comparable integers (KEP-5504). */
 const isSameOrNewer = ({ metadata }: Machine, version: string): boolean =>
@@ -184,9 +179,9 @@ export const turnKeySource = (services: Pick<Services, 'stores' | 'connections'>
     synced: clusters.synced,
     subscribe: (enqueue) => {
       const stops = [
-        turns.onCall((key) => enqueue(key, 'high')),
+        turns.onEnqueue((key) => enqueue(key, 'high')),
         clusters.onChange((change) => {
-          if (hasEndedTurn(change)) turns.callNext(services, change.object.spec.profile);
+          if (hasEndedTurn(change)) turns.enqueueNext(services, change.object.spec.profile);
         }),
       ];
       return () => stops.forEach((stop) => void stop());

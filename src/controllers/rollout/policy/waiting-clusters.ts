@@ -11,8 +11,8 @@ export interface WaitingCluster {
 
 interface Entry {
   readonly cluster: WaitingCluster;
-  /** It is about to be reconciled, because a turn is free. */
-  readonly isCalled: boolean;
+  /** It is in the work queue, because a turn is free. */
+  readonly isEnqueued: boolean;
 }
 
 /** A cluster that is not among them looks again by itself. */
@@ -25,14 +25,14 @@ const maxWaiting = 10_000;
 export class WaitingClusters {
   /** By key of the cluster. */
   readonly #entries = new Map<string, Entry>();
-  /** Profiles of those that have waited and may begin now, but have not begun yet. By key. */
+  /** Profiles of the clusters whose turn has come and that have not begun, by key. */
   readonly #next = new Map<string, string>();
 
   /** Other clusters come first. A cluster keeps its place. */
   add(cluster: WaitingCluster): void {
     const id = formatObjectKey(cluster.key);
     this.#next.delete(id);
-    if (this.#entries.has(id) || this.#entries.size < maxWaiting) this.#entries.set(id, { cluster, isCalled: false });
+    if (this.#entries.has(id) || this.#entries.size < maxWaiting) this.#entries.set(id, { cluster, isEnqueued: false });
   }
 
   /** No other cluster comes first. */
@@ -51,7 +51,7 @@ export class WaitingClusters {
   /** The profile of a cluster that may begin and has not begun. It waits no more. */
   takeUnused(key: ObjectKey): string | undefined {
     const id = formatObjectKey(key);
-    if (this.#entries.get(id)?.isCalled) this.remove(key);
+    if (this.#entries.get(id)?.isEnqueued) this.remove(key);
     const profile = this.#next.get(id);
     this.#next.delete(id);
     return profile;
@@ -61,13 +61,13 @@ export class WaitingClusters {
     return this.#of(profile)[0]?.cluster;
   }
 
-  /** Those whose turn it is, if so many turns are free. Each is called once. */
-  call(profile: string, free: number): readonly ObjectKey[] {
+  /** Those whose turn has come, if so many turns are free. Each is returned once. */
+  takeNext(profile: string, free: number): readonly ObjectKey[] {
     const all = this.#of(profile);
     const open = [...this.#next.values()].filter((other) => other === profile).length;
-    const count = free - open - all.filter(({ isCalled }) => isCalled).length;
-    const next = all.filter(({ isCalled }) => !isCalled).slice(0, Math.max(0, count));
-    for (const { cluster } of next) this.#entries.set(formatObjectKey(cluster.key), { cluster, isCalled: true });
+    const count = free - open - all.filter(({ isEnqueued }) => isEnqueued).length;
+    const next = all.filter(({ isEnqueued }) => !isEnqueued).slice(0, Math.max(0, count));
+    for (const { cluster } of next) this.#entries.set(formatObjectKey(cluster.key), { cluster, isEnqueued: true });
     return next.map(({ cluster }) => cluster.key);
   }
 

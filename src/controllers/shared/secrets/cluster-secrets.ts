@@ -7,6 +7,7 @@ import { isAlreadyExists } from '../../../kube/errors.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { shortHash } from '../../../lib/hash.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
+import { memoizeByObject } from '../../../lib/memoize-by-object.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import { createWeakCache } from '../../../lib/weak-cache.ts';
 import {
@@ -65,19 +66,10 @@ export interface ClusterSecrets {
 }
 
 /**
- * Parsing verifies every key against its certificate, so each cached object is parsed once. The bundles of idle
- * clusters are not kept in addition to their source text.
+ * Parses the Secret. Throws a ProviderError if it is damaged. Parsing verifies every key against its certificate, so each
+ * cached object is parsed once. The bundles of idle clusters are not kept in addition to their source text.
  */
-const parsedSecrets = new WeakMap<KubeSecret, ClusterSecrets>();
-
-/** Parses the Secret. Throws a ProviderError if it is damaged. */
-export function readClusterSecrets(object: KubeSecret): ClusterSecrets {
-  const known = parsedSecrets.get(object);
-  if (known) return known;
-  const secrets = parseClusterSecrets(object);
-  parsedSecrets.set(object, secrets);
-  return secrets;
-}
+export const readClusterSecrets: (object: KubeSecret) => ClusterSecrets = memoizeByObject(parseClusterSecrets);
 
 function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
   const rotation = readRotation(object);
@@ -133,18 +125,13 @@ function readRotation({ data }: KubeSecret): AuthorityRotation | undefined {
   return text ? parseRotation(new SecretString(Buffer.from(text, 'base64').toString('utf8'))) : undefined;
 }
 
-const knownHashes = new WeakMap<KubeSecret, string>();
-
 /**
  * Identifies what everything that follows from certificates and keys follows from. Other changes of the Secret leave it as
  * it is. Objects in a cache are immutable, so each is read once.
  */
-export function hashAuthorities(object: KubeSecret): string {
-  const { data } = object;
-  const hash = knownHashes.get(object) ?? shortHash([data?.[secretsBundleKey] ?? '', data?.[rotationKey] ?? ''].join());
-  knownHashes.set(object, hash);
-  return hash;
-}
+export const hashAuthorities = memoizeByObject(({ data }: KubeSecret): string =>
+  shortHash([data?.[secretsBundleKey] ?? '', data?.[rotationKey] ?? ''].join()),
+);
 
 function readBundle(object: KubeSecret): SecretsBundle {
   const text = object.data?.[secretsBundleKey];

@@ -1,12 +1,6 @@
 import type { ProviderConfig } from '../../../api/provider-config.ts';
 import { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
+import { memoizeByObject } from '../../../lib/memoize-by-object.ts';
 
-/** Objects in a cache are immutable, so each is parsed once. */
-const parsedByConfig = new WeakMap<object, ReturnType<typeof ProviderConfigSpec.safeParse>>();
-
-/** The spec of a ProviderConfig with its defaults, or its schema errors. */
-export function parseSpec(config: ProviderConfig): ReturnType<typeof ProviderConfigSpec.safeParse> {
-  const known = parsedByConfig.get(config) ?? ProviderConfigSpec.safeParse(config.spec);
-  parsedByConfig.set(config, known);
-  return known;
-}
+/** The spec of a ProviderConfig with its defaults, or its schema errors. Objects in a cache are immutable, so each is parsed once. */
+export const parseSpec = memoizeByObject(({ spec }: ProviderConfig) => ProviderConfigSpec.safeParse(spec));

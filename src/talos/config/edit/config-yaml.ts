@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, parseAllDocuments } from 'yaml';
 import { ProviderError } from '../../../lib/errors.ts';
+import { memoizeByObject } from '../../../lib/memoize-by-object.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 
 /**
@@ -9,19 +10,13 @@ import { SecretString } from '../../../lib/secret-string.ts';
  */
 export const parseConfigYaml = (config: SecretString): Document[] => parseDocuments(config, 'failsafe');
 
-const parsedConfigs = new WeakMap<SecretString, readonly Document[]>();
-
 /**
  * The documents of a configuration, to be read only. The core schema reads numbers and booleans as Talos does. A
  * configuration is read several times in a row, so that each is parsed once.
  */
-export function readConfigYaml(config: SecretString): readonly Document[] {
-  const known = parsedConfigs.get(config);
-  if (known) return known;
-  const documents = parseDocuments(config, 'core');
-  parsedConfigs.set(config, documents);
-  return documents;
-}
+export const readConfigYaml = memoizeByObject((config: SecretString): readonly Document[] =>
+  parseDocuments(config, 'core'),
+);
 
 function parseDocuments(config: SecretString, schema: 'failsafe' | 'core'): Document[] {
   const documents = parseAllDocuments(config.reveal(), { schema, uniqueKeys: false });
