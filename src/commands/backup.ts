@@ -76,8 +76,7 @@ async function writeSnapshot(
         report = await streamSnapshot(source, write);
       });
     } catch (error) {
-      if (!(error instanceof SnapshotError)) throw error;
-      if (failed.includes(error.machine)) throw error;
+      if (!(error instanceof SnapshotError) || failed.includes(error.machine)) throw error;
       failed.push(error.machine);
       if (failed.length === controlPlanes.length) throw error;
       log.warn({ machine: error.machine, error: error.message }, 'a snapshot has failed, another member is asked');

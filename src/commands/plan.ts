@@ -42,36 +42,29 @@ export async function runPlan(options: PlanSettings & ReadOnlyCommandContext): P
   const [made, updates] = await withReadOnlySession(options, (at) =>
     Promise.all([isOfCluster ? buildPlan(at, options) : undefined, listUpdates(at, options)]),
   );
-  if (!made) {
-    printUpdates(options, updates);
-    return true;
-  }
   printPlan(options, made, updates);
+  if (!made) return true;
   const lines = [...made.machines.flatMap((machine) => machine.lines), ...made.shared];
   return made.machines.every(({ error }) => error === undefined) && lines.every(({ effect }) => effect !== 'blocked');
 }
 
 function printPlan(
-  { output, documents, print }: PlanSettings & ReadOnlyCommandContext,
-  made: ClusterPlan,
+  { output, documents, providerConfig, print }: PlanSettings & ReadOnlyCommandContext,
+  made: ClusterPlan | undefined,
   updates: readonly PlannedUpdate[],
 ): void {
   if (output !== 'text') {
     print(formatStructured(toPlanOutput(made, updates, documents), output));
     return;
   }
-  print(describePlan(made));
   const changes = describeUpdates(updates);
+  if (!made) {
+    print(changes ?? `No running machine of ProviderConfig ${providerConfig} would be changed.`);
+    return;
+  }
+  print(describePlan(made));
   if (changes !== undefined) print(`\n${changes}`);
   if (documents) for (const document of describeMachineConfigs(made)) print(document);
-}
-
-function printUpdates(
-  { output, providerConfig, print }: PlanSettings & ReadOnlyCommandContext,
-  updates: readonly PlannedUpdate[],
-): void {
-  if (output !== 'text') print(formatStructured(toPlanOutput(undefined, updates, false), output));
-  else print(describeUpdates(updates) ?? `No running machine of ProviderConfig ${providerConfig} would be changed.`);
 }
 
 async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }: PlanSettings): Promise<ClusterPlan> {
