@@ -5,7 +5,7 @@ import type { Closable } from './connection.ts';
 const keptSeconds = 10;
 /** Its address may belong to another peer meanwhile, which only a new connection shows. */
 const usedSeconds = 60;
-/** The open connections that nobody uses, of all systems. */
+/** Maximum number of idle connections, of all systems together. */
 const maxIdle = 64;
 
 /** Which connection is wanted. */
@@ -20,7 +20,7 @@ export interface ConnectionRequest {
 /** The use of a connection, which others may use at the same time. */
 export interface ConnectionUse<T> {
   readonly connection: T;
-  /** The peer is about to end the connection: nobody else gets it. */
+  /** The peer is about to close the connection: it is not shared any further. */
   discard(): void;
   /** Ends the use. The connection stays open for a while. */
   end(): Promise<void>;
@@ -42,7 +42,7 @@ interface Kept<T> {
  */
 export class KeptConnections<T extends Closable> {
   readonly #clock: Pick<Clock, 'monotonic' | 'sleep'>;
-  /** By group and address. Those that became idle last are the last. */
+  /** By group and address, in the order in which they became idle. */
   readonly #kept = new Map<string, Kept<T>>();
   readonly #over = new AbortController();
   #isClosing = false;

@@ -20,7 +20,7 @@ interface SilenceLimit {
 
 /**
  * Runs work that reads a stream, and aborts it when nothing arrives for a while: a stream may be long as long as it goes on.
- * Whoever has sent something may wait for us as long as it takes.
+ * The time that we need for what has arrived does not count.
  */
 export async function withSilenceLimit<T>(
   { seconds, clock, signal, silent }: SilenceLimit,

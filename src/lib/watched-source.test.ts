@@ -32,7 +32,7 @@ it('knows the error of the source, whatever is made of it', async () => {
   expect(watched.errorOf(new Error('the call failed'))).toBe(problem);
 });
 
-it('an error of whoever takes the content is not one of the source, which is closed', async () => {
+it('an error of the consumer is not one of the source, which is closed', async () => {
   const watched = new WatchedSource(source(true));
   const full = new Error('the disk is full');
   const disk = new Writable({ write: (_, __, done) => done(full) });

@@ -1,6 +1,6 @@
 /**
- * Passes on what a source yields, and remembers the error with which the source has failed. Whoever takes the content may
- * fail, too, and wraps the error of the source in one of its own: only here the two can be told apart.
+ * Passes on what a source yields, and remembers the error with which the source has failed. The consumer may
+ * fail, too, and may wrap the error of the source in one of its own: only here the two can be told apart.
  */
 export class WatchedSource<T> implements AsyncIterable<T> {
   readonly #source: AsyncIterable<T>;
@@ -31,7 +31,7 @@ export class WatchedSource<T> implements AsyncIterable<T> {
     return this.#failure !== undefined;
   }
 
-  /** The error of the source if it has failed; else this one, of whoever has taken the content. */
+  /** The error of the source if it has failed; else this one, of the consumer. */
   errorOf(error: unknown): unknown {
     return this.#failure ? this.#failure.error : error;
   }

@@ -3,7 +3,7 @@ import { collectYoungGarbage } from './young-garbage.ts';
 
 const megabytes = () => process.memoryUsage().arrayBuffers / 2 ** 20;
 
-it('buffers that nobody holds any more are freed', async () => {
+it('unreferenced buffers are freed', async () => {
   collectYoungGarbage();
   const before = megabytes();
   for (let count = 0; count < 100; count += 1) Buffer.allocUnsafeSlow(64 * 1024);

@@ -249,8 +249,8 @@ const progressRequeueSeconds = 5;
 const rolloutRequeueSeconds = 3;
 const obstacleRequeueSeconds = 15;
 /**
- * While other clusters come first, which takes minutes: the first of those that wait, and most. The end of a turn calls the
- * next one before.
+ * While other clusters come first, which takes minutes: for the first waiting cluster, and the maximum. The end of a turn
+ * enqueues the next one earlier.
  */
 const turnRequeueSeconds = { first: 30, most: 300 };
 /** For an API server that does not answer: minimum and maximum. Its restart takes some seconds. */

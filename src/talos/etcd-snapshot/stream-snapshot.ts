@@ -94,7 +94,7 @@ export async function readSnapshot(
     return { machine, bytes: verifier.bytes };
   } catch (error) {
     signal.throwIfAborted();
-    // Whoever did not take a piece has failed, and not the node.
+    // If a piece was not taken, the consumer has failed, and not the node.
     throw isTaken && error instanceof ProviderError ? new SnapshotError(machine, error) : error;
   }
 }
