@@ -84,6 +84,11 @@ test('the reference has no page that is not generated', () => {
   expect(projectFiles.filter((path) => path.startsWith('docs/reference/') && !made.has(path))).toEqual([]);
 });
 
+test('each simulator has a README', () => {
+  const folders = new Set(projectFiles.flatMap((path) => /^test\/world\/[^/]+\//.exec(path) ?? []));
+  expect([...folders].filter((folder) => !projectFiles.includes(`${folder}README.md`))).toEqual([]);
+});
+
 test('troubleshooting tells what to do about each reason', () => {
   const pages = projectFiles.filter((path) => path === 'docs/troubleshoot.md' || path.startsWith('docs/platforms/'));
   const text = pages.map((path) => readProjectFile(path)).join('\n');
