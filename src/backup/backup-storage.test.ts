@@ -193,3 +193,23 @@ describe('an upload', () => {
     );
   });
 });
+
+describe('an object that is read', () => {
+  it('ends with an error of the bucket when the connection breaks', async () => {
+    const at = await open((_, response) => {
+      response.writeHead(200, { 'content-length': '1000' });
+      response.write(Buffer.alloc(100), () => void response.destroy());
+    });
+    const found = await at.read('k');
+    expect(found?.bytes).toBe(1000);
+    await expect(new Response(found?.content).arrayBuffer()).rejects.toMatchObject({
+      code: 'UNREACHABLE',
+      message: expect.stringMatching(/s3\.endpoint: .* Check the URL/),
+    });
+  });
+
+  it('is undefined if there is none', async () => {
+    const at = await open((_, response) => answer(response, 404, error('NoSuchKey')));
+    expect(await at.read('k')).toBeUndefined();
+  });
+});
