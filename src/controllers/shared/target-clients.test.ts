@@ -56,6 +56,20 @@ it('the client of a cluster is replaced when its authorities change, and not for
   expect(await open()).not.toBe(first);
 });
 
+it('the client of one API server is that of the cluster at its endpoint, and elsewhere one that is kept for some seconds', async () => {
+  const clock = new ManualClock();
+  targets = await openTargets(clock);
+  const at = async (server: string) => await targets?.atApiServer(shop, server, async (client) => client);
+  const shared = await targets.client(shop, 'https://127.0.0.1:1');
+  expect(await at('https://127.0.0.1:1')).toBe(shared);
+  const other = await at('https://127.0.0.2:1');
+  expect(other).not.toBe(shared);
+  expect(await at('https://127.0.0.2:1')).toBe(other);
+  expect(await at('https://127.0.0.3:1')).not.toBe(other);
+  await clock.advance(11_000);
+  expect(await at('https://127.0.0.2:1')).not.toBe(other);
+});
+
 it('the client of a cluster that does not respond makes one attempt in two seconds, and fails other calls at once', async () => {
   const clock = new ManualClock();
   targets = await openTargets(clock);
