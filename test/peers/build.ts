@@ -64,6 +64,13 @@ const recipes: readonly Recipe[] = [
     required: false,
   },
   {
+    name: 'kube-router',
+    folder: 'kube-router',
+    packagePath: 'github.com/cloudnativelabs/kube-router/v2/cmd/kube-router',
+    linkerFlags: '-s -w',
+    required: false,
+  },
+  {
     name: 'kubelogin',
     folder: 'kubelogin',
     packagePath: 'github.com/int128/kubelogin',

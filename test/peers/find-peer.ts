@@ -41,6 +41,7 @@ const talosSnapshot = `talos-snapshot-grpc-${goModuleVersion('google.golang.org/
 const prometheus = `prometheus-${goModuleVersion('github.com/prometheus/prometheus', 'prometheus/go.mod')}-${machine}`;
 const multicluster = `multicluster-runtime-${goModuleVersion('sigs.k8s.io/multicluster-runtime', 'multicluster-runtime/go.mod')}-${machine}`;
 const argoCd = `argo-cd-${goModuleVersion('github.com/argoproj/argo-cd/v3', 'argo-cd/go.mod')}-${machine}`;
+const kubeRouter = `kube-router-${goModuleVersion('github.com/cloudnativelabs/kube-router/v2', 'kube-router/go.mod')}-${machine}`;
 const buildRemedy = '`npx tsx test/peers/build.ts` builds it where Go is installed';
 const externalRemedy = (variable: string, origin: string) => `set ${variable} to ${origin}`;
 
@@ -65,6 +66,7 @@ export const peers = {
     remedy: buildRemedy,
   },
   'kube-proxy': { program: 'kube-proxy', variable: 'KUBE_PROXY_BIN', folder: kubernetes, remedy: buildRemedy },
+  'kube-router': { program: 'kube-router', variable: 'KUBE_ROUTER_BIN', folder: kubeRouter, remedy: buildRemedy },
   etcd: { program: 'etcd', variable: 'ETCD_BIN', folder: kubernetes, remedy: buildRemedy },
   'openmcp-operator': {
     program: 'openmcp-operator',

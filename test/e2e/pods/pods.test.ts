@@ -4,12 +4,16 @@ import { missingPeers } from '../../peers/find-peer.ts';
 import { missingUpstreamCrds, upstreamCrds } from '../../peers/openmcp-operator.ts';
 import type { PeerProcess } from '../../peers/peer-process.ts';
 import { missingForPods } from '../../peers/pods/find-programs.ts';
+import { missingForNetworkPolicies, startKubeRouterBeside } from '../../peers/pods/kube-router.ts';
+import { podNetwork } from '../../peers/pods/node-files.ts';
 import { startOperatorBeside } from '../../peers/pods/operator-beside.ts';
 import { repository } from '../../peers/pods/product-image.ts';
 import { type RealPods, startRealPods } from '../../peers/pods/real-pods.ts';
 import { projectRoot } from '../../setup/generated-files.ts';
 import { describeUnlessMissing } from '../../support/describe-unless-missing.ts';
 import { eventually } from '../../support/eventually.ts';
+import { connectFromPod, listenBeside, startIdlePod } from './connections.ts';
+import { networkPolicyValues, scrapers } from './network-policy-values.ts';
 import { startSimulatorsBeside } from './simulators-beside.ts';
 
 const namespace = 'chart';
@@ -22,6 +26,7 @@ const isThorough = process.env['CI'] === 'true';
 interface Pod {
   readonly name: string;
   readonly image: string;
+  readonly address: string;
   readonly restarts: number;
   /** Of the container that runs. */
   readonly container: string;
@@ -29,30 +34,39 @@ interface Pod {
 
 describeUnlessMissing('as real Pods', missingForPods(), () => {
   let pods: RealPods;
+  let policy: string;
+  let enforcer: PeerProcess | undefined;
   beforeAll(async () => {
     pods = await startRealPods();
+    policy = await networkPolicyValues(pods);
+    if (!missingForNetworkPolicies()) enforcer = startKubeRouterBeside(pods);
     await pods.kubectl('create', 'namespace', namespace);
     await pods.kubectl('label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted');
   });
-  afterAll(async () => await pods?.close());
+  afterAll(async () => {
+    await enforcer?.stop();
+    await pods?.close();
+  });
   beforeEach(({ onTestFailed }) => {
     onTestFailed(async () => {
       const seen = await pods.kubectl('get', 'pods,events', '-A').catch(String);
-      process.stderr.write(`${seen}\n${pods.logs()}\n`);
+      process.stderr.write(`${seen}\n${pods.logs()}\n${enforcer?.tail()}\n`);
     });
   });
 
   const settings = (tag: string): string[] => [
     ...['talos', chart, `--namespace=${namespace}`, '--wait', '--timeout=180s'],
     `--set=image.tag=${tag},image.pullPolicy=Never,environment=demo,replicas=2,withOpenmcpCrds=true`,
-    '--set=networkPolicy.enabled=true',
+    policy,
   ];
   const release = async (): Promise<readonly Pod[]> => {
     const { items } = JSON.parse(await pods.kubectl('get', 'pods', '-n', namespace, '-l', labels, '-o', 'json'));
     // biome-ignore lint/suspicious/noExplicitAny: of a Pod we read little
     return items.map(({ metadata, spec, status }: any) => {
       const [{ containerID, restartCount }] = status.containerStatuses;
-      return { name: metadata.name, image: spec.containers[0].image, restarts: restartCount, container: containerID };
+      const { name } = metadata;
+      const [{ image }] = spec.containers;
+      return { name, image, address: status.podIP, restarts: restartCount, container: containerID };
     });
   };
   /** The identity in the Lease: the name of the Pod, and a part that each process chooses. */
@@ -74,6 +88,31 @@ describeUnlessMissing('as real Pods', missingForPods(), () => {
     const text = await pods.helm('test', 'talos', `--namespace=${namespace}`, '--logs');
     expect(text).toMatch(/:8081\/readyz says that the provider is ready\.$/m);
     expect(await pods.kubectl('get', 'pods,services', '-n', namespace, '-o', 'name')).not.toContain('-test');
+  });
+
+  describeUnlessMissing('with a NetworkPolicy', missingForNetworkPolicies(), () => {
+    const allowed = 50_000;
+    const other = 50_001;
+
+    it('reach the ports of the values, and no others', async () => {
+      await listenBeside(pods, [allowed, other]);
+      for (const { name } of await release()) {
+        const to = async (port: number) =>
+          await connectFromPod(pods, { namespace, name }, { host: podNetwork.node, port });
+        expect(await to(allowed)).toBe('connected');
+        expect(await to(other)).toBe('ECONNREFUSED');
+      }
+    });
+
+    it('serve metrics to the namespace of the values only, and probes to all', async () => {
+      const [scraper, stranger] = [await startIdlePod(pods, scrapers), await startIdlePod(pods, 'elsewhere')];
+      const [pod] = await release();
+      const host = pod?.address ?? '';
+      const reach = async (from: typeof scraper, port: number) => await connectFromPod(pods, from, { host, port });
+      await eventually('the new Pod is known', async () => (await reach(scraper, 8080)) === 'connected', 30);
+      expect(await reach(stranger, 8080)).toBe('ECONNREFUSED');
+      expect(await reach(stranger, 8081)).toBe('connected');
+    });
   });
 
   it('fail over to the standby when the leader is killed, whose container restarts', async () => {

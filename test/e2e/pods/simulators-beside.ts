@@ -8,6 +8,8 @@ import { podNetwork } from '../../peers/pods/node-files.ts';
 import type { RealPods } from '../../peers/pods/real-pods.ts';
 import { projectRoot } from '../../setup/generated-files.ts';
 
+export const simulatorPorts = { 'image-factory': 8080, truenas: 8443 } as const;
+
 /** The line that a simulator prints, as far as it is used here. */
 interface SimulatorLine {
   readonly url: string;
@@ -20,7 +22,7 @@ interface SimulatorLine {
  * `config/samples/truenas.yaml` for them. They end with the cluster.
  */
 export async function startSimulatorsBeside(pods: RealPods): Promise<readonly object[]> {
-  const [factory, nas] = await Promise.all([startOne(pods, 'image-factory', 8080), startOne(pods, 'truenas', 8443)]);
+  const [factory, nas] = await Promise.all([startOne(pods, 'image-factory'), startOne(pods, 'truenas')]);
   const text = await readFile(join(projectRoot, 'config/samples/truenas.yaml'), 'utf8');
   const [secret, config] = parseAllDocuments(text).map((document) => document.toJS());
   secret.stringData = { username: nas.credentials['user'], apiKey: nas.credentials['apiKey'] };
@@ -33,11 +35,18 @@ export async function startSimulatorsBeside(pods: RealPods): Promise<readonly ob
   return [secret, config];
 }
 
-async function startOne({ enter, kubeconfig }: RealPods, name: string, port: number): Promise<SimulatorLine> {
+async function startOne({ enter, kubeconfig }: RealPods, name: keyof typeof simulatorPorts): Promise<SimulatorLine> {
   const [nsenter = '', ...flags] = enter;
   const words = [
     ...['env', `--chdir=${projectRoot}`, process.execPath, '--import', 'tsx', 'test/world/main.ts', name],
-    ...['--listen', `${podNetwork.node}:${port}`, '--time-scale', '0.02', '--folder', join(dirname(kubeconfig), name)],
+    ...[
+      '--listen',
+      `${podNetwork.node}:${simulatorPorts[name]}`,
+      '--time-scale',
+      '0.02',
+      '--folder',
+      join(dirname(kubeconfig), name),
+    ],
   ];
   const child = spawn(nsenter, [...flags, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
   const signal = AbortSignal.timeout(60_000);

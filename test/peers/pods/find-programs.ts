@@ -53,5 +53,5 @@ function isWritable(path: string): boolean {
   }
 }
 
-const isInPath = (program: string): boolean =>
+export const isInPath = (program: string): boolean =>
   (process.env['PATH'] ?? '').split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, program)));

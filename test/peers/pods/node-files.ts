@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+export const nodeName = 'tests';
+
 /** The network of a node with real Pods, in a network namespace of its own. */
 export const podNetwork = {
   node: '192.168.76.1',

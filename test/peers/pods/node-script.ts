@@ -13,11 +13,10 @@ import { findPeer, type PeerName } from '../find-peer.ts';
 import { startRealKube } from '../kube-apiserver.ts';
 import { awaitPeerReady, type PeerProcess, startPeerProcess } from '../peer-process.ts';
 import { findPluginFolder } from './find-programs.ts';
-import { containerdSocket, nodeFiles, podNetwork } from './node-files.ts';
+import { containerdSocket, nodeFiles, nodeName, podNetwork } from './node-files.ts';
 
 const execute = promisify(execFile);
 const [folder = '', cgroup = '', pauseImage = '', archive = ''] = process.argv.slice(2);
-const nodeName = 'tests';
 
 const shell = async (lines: readonly string[]): Promise<void> => {
   await execute('sh', ['-ec', lines.join('\n')]);
@@ -34,7 +33,7 @@ async function prepareMachine(): Promise<void> {
   await shell([
     // What these programs leave in folders of the system ends with the namespace.
     'for path in /run /var/log /var/lib/cni; do mkdir -p $path; mount -t tmpfs tmpfs $path; done',
-    'hostname tests',
+    `hostname ${nodeName}`,
     'ip link set lo up',
     'ip link add node0 type veth peer name node1',
     `ip address add ${podNetwork.node}/24 dev node0`,

@@ -1,0 +1,28 @@
+import { findPeer, missingPeers } from '../find-peer.ts';
+import { type PeerProcess, startPeerProcess } from '../peer-process.ts';
+import { isInPath } from './find-programs.ts';
+import { nodeName } from './node-files.ts';
+import type { RealPods } from './real-pods.ts';
+
+/** Programs of the operating system that kube-router calls. */
+const programs = ['ipset', 'iptables', 'iptables-save', 'iptables-restore'];
+
+/** Why NetworkPolicies cannot be enforced for real Pods, in one sentence; undefined when they can. */
+export function missingForNetworkPolicies(): string | undefined {
+  const missing = programs.filter((name) => !isInPath(name));
+  if (missing.length > 0)
+    return `kube-router needs ${missing.join(', ')} (Debian: apt-get install --no-install-recommends iptables ipset).`;
+  return missingPeers('kube-router');
+}
+
+/** Starts kube-router in the network of a cluster with real Pods, for nothing but NetworkPolicies. It ends with it. */
+export function startKubeRouterBeside({ enter, kubeconfig }: RealPods): PeerProcess {
+  const path = findPeer('kube-router');
+  if (!path) throw new Error(missingPeers('kube-router'));
+  const [nsenter = '', ...flags] = enter;
+  const words = [
+    ...['--run-firewall=true', '--run-router=false', '--run-service-proxy=false'],
+    ...[`--kubeconfig=${kubeconfig}`, `--hostname-override=${nodeName}`, '--metrics-port=0'],
+  ];
+  return startPeerProcess({ path: nsenter, args: [...flags, path, ...words] });
+}
