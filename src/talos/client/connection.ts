@@ -1,7 +1,7 @@
 import type { SecureClientSessionOptions } from 'node:http2';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, createClient, type CallOptions as GrpcOptions } from '@connectrpc/connect';
-import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { createGrpcTransport } from '@connectrpc/connect-node';
 import { assertActive } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { withHttp2Authority } from '../../lib/net/http2-authority.ts';
@@ -9,6 +9,7 @@ import { toAuthority } from '../../lib/net/ip.ts';
 import { type CallObserver, observeCall } from '../../lib/observers.ts';
 import { toTalosError } from './errors.ts';
 import { talosLimits } from './limits.ts';
+import { NodeSession } from './node-session.ts';
 import { type DataMethod, readData } from './read-data.ts';
 
 /** The port of the Talos API, on every node and in every mode. */
@@ -37,7 +38,7 @@ export interface TalosConnectionOptions {
 
 interface OpenSession {
   readonly tls: TlsSettings;
-  readonly session: Http2SessionManager;
+  readonly session: NodeSession;
 }
 
 /**
@@ -132,7 +133,7 @@ export class TalosConnection {
     if (this.#closed) throw new ProviderError('TALOS_UNREACHABLE', `${this.address}: the connection was closed.`);
     if (this.#current?.tls === tls) return this.#current;
     this.#drop();
-    this.#current = { tls, session: new Http2SessionManager(this.#url, {}, withHttp2Authority(this.address, tls)) };
+    this.#current = { tls, session: new NodeSession(this.#url, {}, withHttp2Authority(this.address, tls)) };
     return this.#current;
   }
 
