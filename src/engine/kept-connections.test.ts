@@ -4,6 +4,7 @@ import { KeptConnections } from './kept-connections.ts';
 
 class Connection {
   isOpen = true;
+  isReusable = true;
 
   close(): void {
     this.isOpen = false;
@@ -47,18 +48,19 @@ it('is used again within ten seconds of its last use, and closed after that', as
   expect(open()).toEqual([false, true]);
 });
 
-it('is shared by those who use it at the same time, and idle when the last of them has ended', async () => {
+it('is used by one user at a time', async () => {
   const [first, second] = [use(), use()];
+  expect(second.connection).not.toBe(first.connection);
   await first.end();
   await first.end();
+  const third = use();
+  expect(third.connection).toBe(first.connection);
+  expect(use().connection).not.toBe(first.connection);
   await clock.advance(30_000);
-  expect(open()).toEqual([true]);
-  await second.end();
-  await clock.advance(10_000);
-  expect(open()).toEqual([false]);
+  expect(open()).toEqual([true, true, true]);
 });
 
-it('is only shared at one address of one group with the same credentials', async () => {
+it('is only used again at one address of one group with the same credentials', async () => {
   await use().end();
   await use({ address: '192.0.2.2' }).end();
   await use({ group: 'other' }).end();
@@ -77,16 +79,15 @@ it('is not used again after a minute, because another peer may have the address'
   expect(open()).toEqual([false, true]);
 });
 
-it('is closed at the end of its use when its peer goes down', async () => {
+it('is closed at the end of its use when its peer goes down, or when a call was cut off', async () => {
   const first = use();
-  const second = use();
   first.discard();
-  const third = use();
-  expect(third.connection).not.toBe(first.connection);
+  expect(open()).toEqual([true]);
   await first.end();
-  expect(open()).toEqual([true, true]);
+  const second = use();
+  second.connection.isReusable = false;
   await second.end();
-  expect(open()).toEqual([false, true]);
+  expect(open()).toEqual([false, false]);
 });
 
 it('is closed when too many are idle, the longest idle first', async () => {

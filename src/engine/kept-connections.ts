@@ -17,10 +17,16 @@ export interface ConnectionRequest {
   readonly credentials: unknown;
 }
 
-/** The use of a connection, which others may use at the same time. */
+/** A connection that can reconnect by itself after its peer has closed it. */
+export interface KeepableConnection extends Closable {
+  /** False: a call was cut off, so that its state is unknown. Default: true. */
+  readonly isReusable?: boolean;
+}
+
+/** The use of a connection, by one user at a time. */
 export interface ConnectionUse<T> {
   readonly connection: T;
-  /** The peer is about to close the connection: it is not shared any further. */
+  /** The peer is about to close the connection: it is not used again. */
   discard(): void;
   /** Ends the use. The connection stays open for a while. */
   end(): Promise<void>;
@@ -33,17 +39,18 @@ interface Kept<T> {
   readonly openedAt: number;
   /** Meaningless while it is in use. */
   idleSince: number;
-  users: number;
+  isDiscarded: boolean;
 }
 
 /**
- * Connections that stay open for some seconds after their last use: the handshake of TLS costs more processor time than
- * several calls. A connection must be able to reconnect by itself after its peer has closed it.
+ * Connections that stay open for some seconds after their use: the handshake of TLS costs more processor time than several
+ * calls. Users do not share one: what one of them cuts off must not affect the calls of another one.
  */
-export class KeptConnections<T extends Closable> {
+export class KeptConnections<T extends KeepableConnection> {
   readonly #clock: Pick<Clock, 'monotonic' | 'sleep'>;
-  /** By group and address, in the order in which they became idle. */
-  readonly #kept = new Map<string, Kept<T>>();
+  /** The longest idle first. */
+  readonly #idle = new Set<Kept<T>>();
+  readonly #used = new Set<Kept<T>>();
   readonly #over = new AbortController();
   #isClosing = false;
 
@@ -52,73 +59,56 @@ export class KeptConnections<T extends Closable> {
   }
 
   use(request: ConnectionRequest, open: () => T): ConnectionUse<T> {
-    const kept = this.#find(request) ?? this.#add(request, open());
-    kept.users += 1;
-    let isOver = false;
+    const kept = this.#take(request) ?? this.#describe(request, open());
+    this.#used.add(kept);
     return {
       connection: kept.connection,
-      discard: () => this.#drop(kept),
+      discard: () => {
+        kept.isDiscarded = true;
+      },
       end: async () => {
-        if (isOver) return;
-        isOver = true;
-        kept.users -= 1;
-        if (kept.users === 0) await this.#release(kept);
+        if (this.#used.delete(kept)) await this.#release(kept);
       },
     };
   }
 
   get groups(): ReadonlySet<string> {
-    return new Set([...this.#kept.values()].map(({ request }) => request.group));
+    return new Set([...this.#idle, ...this.#used].map(({ request }) => request.group));
   }
 
   /** Closes the connections of a group; those in use when their use ends. */
   async forget(group: string): Promise<void> {
-    await this.#closeAll([...this.#kept.values()].filter(({ request }) => request.group === group));
+    for (const kept of this.#used) if (kept.request.group === group) kept.isDiscarded = true;
+    await this.#closeAll([...this.#idle].filter(({ request }) => request.group === group));
   }
 
   /** From now on no connection is kept. */
   async close(): Promise<void> {
     this.#over.abort();
-    await this.#closeAll([...this.#kept.values()]);
+    await this.#closeAll([...this.#idle]);
   }
 
-  #find(request: ConnectionRequest): Kept<T> | undefined {
-    const kept = this.#kept.get(keyOf(request));
-    if (!kept) return undefined;
-    const isRecent = this.#clock.monotonic() - kept.openedAt < usedSeconds * 1000;
-    if (isRecent && kept.request.credentials === request.credentials) return kept;
-    this.#drop(kept);
-    if (kept.users === 0) void kept.connection.close();
-    return undefined;
-  }
-
-  #add(request: ConnectionRequest, connection: T): Kept<T> {
-    const kept = { request, connection, openedAt: this.#clock.monotonic(), idleSince: 0, users: 0 };
-    this.#kept.set(keyOf(request), kept);
+  #take({ group, address, credentials }: ConnectionRequest): Kept<T> | undefined {
+    const same = [...this.#idle].filter(({ request }) => request.group === group && request.address === address);
+    const isUsable = ({ request, openedAt }: Kept<T>): boolean =>
+      request.credentials === credentials && this.#clock.monotonic() - openedAt < usedSeconds * 1000;
+    const kept = same.find(isUsable);
+    if (kept) this.#idle.delete(kept);
+    void this.#closeAll(same.filter((one) => !isUsable(one)));
     return kept;
   }
 
-  #isKept(kept: Kept<T>): boolean {
-    return this.#kept.get(keyOf(kept.request)) === kept;
-  }
-
-  #drop(kept: Kept<T>): void {
-    if (this.#isKept(kept)) this.#kept.delete(keyOf(kept.request));
+  #describe(request: ConnectionRequest, connection: T): Kept<T> {
+    return { request, connection, openedAt: this.#clock.monotonic(), idleSince: 0, isDiscarded: false };
   }
 
   async #release(kept: Kept<T>): Promise<void> {
-    if (!this.#isKept(kept) || this.#over.signal.aborted) return await this.#closeAll([kept]);
+    const isReusable = !kept.isDiscarded && kept.connection.isReusable !== false;
+    if (!isReusable || this.#over.signal.aborted) return void (await kept.connection.close());
     kept.idleSince = this.#clock.monotonic();
-    this.#drop(kept);
-    this.#kept.set(keyOf(kept.request), kept);
-    const idle = this.#idle();
-    await this.#closeAll(idle.slice(0, Math.max(0, idle.length - maxIdle)));
+    this.#idle.add(kept);
+    await this.#closeAll([...this.#idle].slice(0, Math.max(0, this.#idle.size - maxIdle)));
     void this.#closeIdle();
-  }
-
-  /** The longest idle first. */
-  #idle(): Kept<T>[] {
-    return [...this.#kept.values()].filter(({ users }) => users === 0);
   }
 
   /** Runs while connections are idle. */
@@ -126,7 +116,7 @@ export class KeptConnections<T extends Closable> {
     if (this.#isClosing) return;
     this.#isClosing = true;
     try {
-      for (let [oldest] = this.#idle(); oldest; [oldest] = this.#idle()) {
+      for (let [oldest] = this.#idle; oldest; [oldest] = this.#idle) {
         const age = this.#clock.monotonic() - oldest.idleSince;
         if (age >= keptSeconds * 1000) await this.#closeAll([oldest]);
         else await this.#clock.sleep(keptSeconds * 1000 - age, this.#over.signal);
@@ -139,9 +129,7 @@ export class KeptConnections<T extends Closable> {
   }
 
   async #closeAll(all: readonly Kept<T>[]): Promise<void> {
-    for (const kept of all) this.#drop(kept);
-    await Promise.all(all.filter(({ users }) => users === 0).map(async ({ connection }) => connection.close()));
+    for (const kept of all) this.#idle.delete(kept);
+    await Promise.all(all.map(async ({ connection }) => connection.close()));
   }
 }
-
-const keyOf = ({ group, address }: ConnectionRequest): string => `${group} ${address}`;

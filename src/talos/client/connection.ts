@@ -54,6 +54,7 @@ export class TalosConnection {
   readonly #observer: CallObserver;
   #current: OpenSession | undefined;
   #closed = false;
+  #isReusable = true;
 
   constructor(address: string, port: number, tls: TlsProvider, options: TalosConnectionOptions) {
     this.address = address;
@@ -118,9 +119,19 @@ export class TalosConnection {
       return await run(opened, (options.seconds ?? this.#deadlineSeconds) * 1000);
     } catch (error) {
       const known = toTalosError(error, this.address, name, options.signal);
-      if (known instanceof ProviderError && known.code === 'TALOS_UNREACHABLE') this.#drop();
+      const isUnreachable = known instanceof ProviderError && known.code === 'TALOS_UNREACHABLE';
+      if (isUnreachable || options.signal?.aborted) this.#isReusable = false;
+      if (isUnreachable) this.#drop();
       throw known;
     }
+  }
+
+  /**
+   * False after a call that was cut off. Node (20.20.2) may then send empty frames of its stream without end, as soon as the
+   * session is used by others, until the memory of the machine is full.
+   */
+  get isReusable(): boolean {
+    return this.#isReusable;
   }
 
   close(): void {
