@@ -4,7 +4,6 @@ import { KeptConnections } from './kept-connections.ts';
 
 class Connection {
   isOpen = true;
-  isReusable = true;
 
   close(): void {
     this.isOpen = false;
@@ -77,17 +76,6 @@ it('is not used again after a minute, because another peer may have the address'
   expect(opened).toHaveLength(1);
   await use().end();
   expect(open()).toEqual([false, true]);
-});
-
-it('is closed at the end of its use when its peer goes down, or when a call was cut off', async () => {
-  const first = use();
-  first.discard();
-  expect(open()).toEqual([true]);
-  await first.end();
-  const second = use();
-  second.connection.isReusable = false;
-  await second.end();
-  expect(open()).toEqual([false, false]);
 });
 
 it('is closed when too many are idle, the longest idle first', async () => {

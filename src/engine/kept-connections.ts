@@ -17,17 +17,9 @@ export interface ConnectionRequest {
   readonly credentials: unknown;
 }
 
-/** A connection that can reconnect by itself after its peer has closed it. */
-export interface KeepableConnection extends Closable {
-  /** False: a call was cut off, so that its state is unknown. Default: true. */
-  readonly isReusable?: boolean;
-}
-
 /** The use of a connection, by one user at a time. */
 export interface ConnectionUse<T> {
   readonly connection: T;
-  /** The peer is about to close the connection: it is not used again. */
-  discard(): void;
   /** Ends the use. The connection stays open for a while. */
   end(): Promise<void>;
 }
@@ -44,9 +36,9 @@ interface Kept<T> {
 
 /**
  * Connections that stay open for some seconds after their use: the handshake of TLS costs more processor time than several
- * calls. Users do not share one: what one of them cuts off must not affect the calls of another one.
+ * calls. A connection must be able to reconnect by itself after its peer has closed it.
  */
-export class KeptConnections<T extends KeepableConnection> {
+export class KeptConnections<T extends Closable> {
   readonly #clock: Pick<Clock, 'monotonic' | 'sleep'>;
   /** The longest idle first. */
   readonly #idle = new Set<Kept<T>>();
@@ -63,9 +55,6 @@ export class KeptConnections<T extends KeepableConnection> {
     this.#used.add(kept);
     return {
       connection: kept.connection,
-      discard: () => {
-        kept.isDiscarded = true;
-      },
       end: async () => {
         if (this.#used.delete(kept)) await this.#release(kept);
       },
@@ -103,8 +92,7 @@ export class KeptConnections<T extends KeepableConnection> {
   }
 
   async #release(kept: Kept<T>): Promise<void> {
-    const isReusable = !kept.isDiscarded && kept.connection.isReusable !== false;
-    if (!isReusable || this.#over.signal.aborted) return void (await kept.connection.close());
+    if (kept.isDiscarded || this.#over.signal.aborted) return void (await kept.connection.close());
     kept.idleSince = this.#clock.monotonic();
     this.#idle.add(kept);
     await this.#closeAll([...this.#idle].slice(0, Math.max(0, this.#idle.size - maxIdle)));

@@ -18,7 +18,6 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { CallObserver } from '../../lib/observers.ts';
 import { openTalosClient, type TalosClient } from '../../talos/client/client.ts';
-import { lendTalosClient } from '../../talos/client/lent-client.ts';
 import { openMaintenanceClient } from '../../talos/client/maintenance-client.ts';
 import type { KeyPair } from '../../talos/secrets/certificates.ts';
 import {
@@ -68,12 +67,10 @@ export class TargetClients {
   /** Replaced clients may still be in use, so each is closed at the next replacement. */
   readonly #retired = new Map<string, CachedClient>();
   readonly #credentials = new Map<string, ClusterCredentials>();
-  readonly #nodes: KeptConnections<TalosClient>;
   readonly #servers: KeptConnections<Pick<CachedClient, 'client'> & Closable>;
 
   constructor(options: TargetClientsOptions) {
     this.#options = options;
-    this.#nodes = new KeptConnections(options.clock);
     this.#servers = new KeptConnections(options.clock);
   }
 
@@ -122,11 +119,9 @@ export class TargetClients {
     return await this.#connect(server, admin.ca, admin.client());
   }
 
-  /** A Talos client of one node. The caller closes it; its connection is kept for some seconds. */
+  /** A Talos client of one node, with a connection of its own. The caller closes it. */
   talos(cluster: ClusterIdentity, address: string): TalosClient {
-    const { talos: credentials } = this.#credentialsOf(cluster);
-    const request = { group: clusterIdentityKey(cluster), address, credentials };
-    return lendTalosClient(this.#nodes.use(request, () => this.#openTalos(address, credentials)));
+    return this.#openTalos(address, this.#credentialsOf(cluster).talos);
   }
 
   /** A Talos client with these authorities, and a connection of its own. */
@@ -149,13 +144,13 @@ export class TargetClients {
   /** Closes the clients of a deleted cluster; without a UID those of all clusters of that name. */
   async forget(cluster: Parameters<typeof filterClusterIdentityKeys>[1]): Promise<void> {
     const all = [this.#open, this.#retired, this.#credentials].flatMap((one) => [...one.keys()]);
-    const known = new Set([...all, ...this.#nodes.groups, ...this.#servers.groups]);
+    const known = new Set([...all, ...this.#servers.groups]);
     for (const id of filterClusterIdentityKeys(known, cluster)) {
       const targets = [this.#open.get(id), this.#retired.get(id)];
       this.#open.delete(id);
       this.#retired.delete(id);
       this.#credentials.delete(id);
-      await Promise.all([this.#nodes.forget(id), this.#servers.forget(id)]);
+      await this.#servers.forget(id);
       await Promise.all(targets.map(closeClient));
     }
   }
@@ -164,7 +159,7 @@ export class TargetClients {
     const targets = [...this.#open.values(), ...this.#retired.values()];
     this.#open.clear();
     this.#retired.clear();
-    await Promise.all([this.#nodes.close(), this.#servers.close()]);
+    await this.#servers.close();
     await Promise.all(targets.map(closeClient));
   }
 

@@ -47,30 +47,6 @@ describe('the connection', () => {
     expect(server.sessions.size).toBe(1);
   });
 
-  it('ends no other call when one of its calls is cut off, and is not to be kept for others', async () => {
-    const answer = new AbortController();
-    let calls = 0;
-    const server = await nodes.start({
-      version: async (_, { signal }) => {
-        calls += 1;
-        if (calls === 1) await once(signal, 'abort');
-        else await once(answer.signal, 'abort');
-        return { messages: [{ version: { tag: 'v1.13.9' } }] };
-      },
-    });
-    const talos = nodes.connect(server);
-    const silent = failureOf(talos.version({ seconds: 1 }));
-    await expect.poll(() => calls).toBe(1);
-    const other = talos.version();
-    await expect.poll(() => calls).toBe(2);
-    expect(talos.isReusable).toBe(true);
-    expect((await silent).code).toBe('TALOS_UNREACHABLE');
-    expect(talos.isReusable).toBe(false);
-    answer.abort();
-    expect((await other).version).toBe('1.13.9');
-    await expect.poll(() => server.sessions.size).toBe(0);
-  });
-
   it('fails at the deadline when the handshake does not complete', async () => {
     const sockets: Socket[] = [];
     const unresponsive = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');

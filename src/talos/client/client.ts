@@ -25,10 +25,7 @@ export interface NodeClient extends Closable, NodeReadCalls, NodeConfigCalls {
  * ProviderError: TALOS_UNREACHABLE, TALOS_FOREIGN_NODE (also for a node in maintenance mode), TALOS_NOT_READY,
  * TALOS_PERMISSION_DENIED and the codes that the method itself names.
  */
-export interface TalosClient extends NodeClient, EtcdClient, EtcdRecoveryCalls, NodeLifecycleCalls, UpgradeCalls {
-  /** False after a call that was cut off: the connection is not to be kept for others. */
-  readonly isReusable?: boolean;
-}
+export interface TalosClient extends NodeClient, EtcdClient, EtcdRecoveryCalls, NodeLifecycleCalls, UpgradeCalls {}
 
 export interface TalosClientOptions {
   /** An address of the node, or a name from its `machine.certSANs`. Never the endpoint of the cluster. */
@@ -59,9 +56,6 @@ export function openTalosClient(options: TalosClientOptions & { readonly credent
     ...createEtcdClient(connection),
     ...createEtcdRecoveryCalls(connection),
     ...createUpgradeCalls(connection),
-    get isReusable() {
-      return connection.isReusable;
-    },
     close: () => connection.close(),
   };
 }

@@ -39,8 +39,6 @@ export interface TalosConnectionOptions {
 interface OpenSession {
   readonly tls: TlsSettings;
   readonly session: NodeSession;
-  /** How many are under way. */
-  calls: number;
 }
 
 /**
@@ -54,12 +52,8 @@ export class TalosConnection {
   readonly #tls: TlsProvider;
   readonly #deadlineSeconds: number;
   readonly #observer: CallObserver;
-  /** Of the next calls. */
   #current: OpenSession | undefined;
-  /** Those that are not closed: beside the current one, those whose last calls are under way. */
-  readonly #sessions = new Set<OpenSession>();
   #closed = false;
-  #isReusable = true;
 
   constructor(address: string, port: number, tls: TlsProvider, options: TalosConnectionOptions) {
     this.address = address;
@@ -118,64 +112,34 @@ export class TalosConnection {
     options: TalosCallOptions,
     run: (session: OpenSession, timeoutMs: number) => Promise<T>,
   ): Promise<T> {
-    let opened: OpenSession | undefined;
     try {
-      opened = await this.#open();
+      const opened = await this.#open();
       assertActive(options.signal);
       return await run(opened, (options.seconds ?? this.#deadlineSeconds) * 1000);
     } catch (error) {
       const known = toTalosError(error, this.address, name, options.signal);
-      const isUnreachable = known instanceof ProviderError && known.code === 'TALOS_UNREACHABLE';
-      if (isUnreachable || options.signal?.aborted) this.#isReusable = false;
-      if (isUnreachable && this.#current === opened) this.#current = undefined;
+      if (known instanceof ProviderError && known.code === 'TALOS_UNREACHABLE') this.#drop();
       throw known;
-    } finally {
-      if (opened) this.#endCall(opened);
     }
-  }
-
-  /**
-   * False after a call that was cut off. Node (20.20.2) may then send empty frames of its stream without end, as soon as the
-   * session is used by others, until the memory of the machine is full.
-   */
-  get isReusable(): boolean {
-    return this.#isReusable;
   }
 
   close(): void {
     this.#closed = true;
-    this.#current = undefined;
-    for (const { session } of this.#sessions) session.abort();
-    this.#sessions.clear();
+    this.#drop();
   }
 
-  /** The session of one more call. */
   async #open(): Promise<OpenSession> {
     const tls = await this.#tls();
     if (this.#closed) throw new ProviderError('TALOS_UNREACHABLE', `${this.address}: the connection was closed.`);
-    const former = this.#current;
-    const opened = former?.tls === tls ? former : this.#begin(tls);
-    opened.calls += 1;
-    if (former) this.#closeUnused(former);
-    return opened;
-  }
-
-  #begin(tls: TlsSettings): OpenSession {
-    const session = new NodeSession(this.#url, {}, withHttp2Authority(this.address, tls));
-    this.#current = { tls, session, calls: 0 };
-    this.#sessions.add(this.#current);
+    if (this.#current?.tls === tls) return this.#current;
+    this.#drop();
+    this.#current = { tls, session: new NodeSession(this.#url, {}, withHttp2Authority(this.address, tls)) };
     return this.#current;
   }
 
-  #endCall(opened: OpenSession): void {
-    opened.calls -= 1;
-    this.#closeUnused(opened);
-  }
-
-  /** Other calls of a session that is given up end by themselves, at their deadlines at the latest. */
-  #closeUnused(opened: OpenSession): void {
-    if (opened === this.#current || opened.calls > 0 || !this.#sessions.delete(opened)) return;
-    opened.session.abort();
+  #drop(): void {
+    this.#current?.session.abort();
+    this.#current = undefined;
   }
 }
 
