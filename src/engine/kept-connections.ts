@@ -51,7 +51,7 @@ export class KeptConnections<T extends Closable> {
   }
 
   use(request: ConnectionRequest, open: () => T): ConnectionUse<T> {
-    const kept = this.#take(request) ?? this.#describe(request, open());
+    const kept = this.#take(request) ?? this.#open(request, open);
     this.#used.add(kept);
     return {
       connection: kept.connection,
@@ -87,8 +87,8 @@ export class KeptConnections<T extends Closable> {
     return kept;
   }
 
-  #describe(request: ConnectionRequest, connection: T): Kept<T> {
-    return { request, connection, openedAt: this.#clock.monotonic(), idleSince: 0, isDiscarded: false };
+  #open(request: ConnectionRequest, open: () => T): Kept<T> {
+    return { request, connection: open(), openedAt: this.#clock.monotonic(), idleSince: 0, isDiscarded: false };
   }
 
   async #release(kept: Kept<T>): Promise<void> {

@@ -34,7 +34,7 @@ it.each([
 ])('the error of an idle session whose node said GOAWAY is caught, also if at once %s', async (_, act) => {
   const { manager: through, peers } = await open();
   const session = await ask(through);
-  // vitest fails for an error that nobody catches.
+  // An uncaught error makes vitest fail the run.
   const ended = new Promise((resolve) => session?.once('close', resolve));
   const acted = new Promise((resolve, reject) => {
     session?.once('goaway', () => void act(through).then(resolve, reject));
