@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { podNetwork } from '../../peers/pods/node-files.ts';
 import { repository } from '../../peers/pods/product-image.ts';
 import type { RealPods } from '../../peers/pods/real-pods.ts';
+import { startBeside } from '../../peers/pods/start-beside.ts';
 
 /** Listens at these ports of the node, until the cluster ends. */
-export async function listenBeside({ enter }: RealPods, ports: readonly number[]): Promise<void> {
-  const [nsenter = '', ...flags] = enter;
+export async function listenBeside(pods: RealPods, ports: readonly number[]): Promise<void> {
   const script = `
     let open = 0;
     for (const port of [${ports}])
@@ -14,8 +12,7 @@ export async function listenBeside({ enter }: RealPods, ports: readonly number[]
         open += 1;
         if (open === ${ports.length}) console.log('open');
       });`;
-  const child = spawn(nsenter, [...flags, process.execPath, '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  await once(child.stdout, 'data', { signal: AbortSignal.timeout(20_000) });
+  await startBeside(pods, [process.execPath, '-e', script]);
 }
 
 /** A program for Node that prints `connected`, or the code of the error. */

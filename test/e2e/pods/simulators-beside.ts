@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { parseAllDocuments } from 'yaml';
 import { podNetwork } from '../../peers/pods/node-files.ts';
 import type { RealPods } from '../../peers/pods/real-pods.ts';
+import { startBeside } from '../../peers/pods/start-beside.ts';
 import { projectRoot } from '../../setup/generated-files.ts';
 
 export const simulatorPorts = { 'image-factory': 8080, truenas: 8443 } as const;
@@ -35,21 +33,11 @@ export async function startSimulatorsBeside(pods: RealPods): Promise<readonly ob
   return [secret, config];
 }
 
-async function startOne({ enter, kubeconfig }: RealPods, name: keyof typeof simulatorPorts): Promise<SimulatorLine> {
-  const [nsenter = '', ...flags] = enter;
+async function startOne(pods: RealPods, name: keyof typeof simulatorPorts): Promise<SimulatorLine> {
+  const folder = join(dirname(pods.kubeconfig), name);
   const words = [
     ...['env', `--chdir=${projectRoot}`, process.execPath, '--import', 'tsx', 'test/world/main.ts', name],
-    ...[
-      '--listen',
-      `${podNetwork.node}:${simulatorPorts[name]}`,
-      '--time-scale',
-      '0.02',
-      '--folder',
-      join(dirname(kubeconfig), name),
-    ],
+    ...['--listen', `${podNetwork.node}:${simulatorPorts[name]}`, '--time-scale', '0.02', '--folder', folder],
   ];
-  const child = spawn(nsenter, [...flags, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const signal = AbortSignal.timeout(60_000);
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line', { signal })) as [string];
-  return JSON.parse(line);
+  return JSON.parse(await startBeside(pods, words));
 }

@@ -1,8 +1,9 @@
-import { findPeer, missingPeers } from '../find-peer.ts';
-import { type PeerProcess, startPeerProcess } from '../peer-process.ts';
+import { missingPeers } from '../find-peer.ts';
+import type { PeerProcess } from '../peer-process.ts';
 import { isInPath } from './find-programs.ts';
 import { nodeName } from './node-files.ts';
 import type { RealPods } from './real-pods.ts';
+import { startPeerBeside } from './start-beside.ts';
 
 /** Programs of the operating system that kube-router calls. */
 const programs = ['ipset', 'iptables', 'iptables-save', 'iptables-restore'];
@@ -16,13 +17,9 @@ export function missingForNetworkPolicies(): string | undefined {
 }
 
 /** Starts kube-router in the network of a cluster with real Pods, for nothing but NetworkPolicies. It ends with it. */
-export function startKubeRouterBeside({ enter, kubeconfig }: RealPods): PeerProcess {
-  const path = findPeer('kube-router');
-  if (!path) throw new Error(missingPeers('kube-router'));
-  const [nsenter = '', ...flags] = enter;
-  const words = [
+export function startKubeRouterBeside(pods: RealPods): PeerProcess {
+  return startPeerBeside(pods, 'kube-router', [
     ...['--run-firewall=true', '--run-router=false', '--run-service-proxy=false'],
-    ...[`--kubeconfig=${kubeconfig}`, `--hostname-override=${nodeName}`, '--metrics-port=0'],
-  ];
-  return startPeerProcess({ path: nsenter, args: [...flags, path, ...words] });
+    ...[`--kubeconfig=${pods.kubeconfig}`, `--hostname-override=${nodeName}`, '--metrics-port=0'],
+  ]);
 }
