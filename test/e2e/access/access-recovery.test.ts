@@ -104,7 +104,32 @@ describe('objects deleted by hand in the cluster come back, together with a new 
   });
 });
 
-/** Gives the only control plane another configuration, as a user does with `talosctl patch machineconfig`. */
+describe('a role that does not exist yet', () => {
+  it.each(['Role', 'ClusterRole'] as const)(
+    'of kind %s can be bound, and takes effect when it is created',
+    async (kind) => {
+      const name = `later-${kind.toLowerCase()}`;
+      const place = kind === 'Role' ? { namespace: 'inside' } : {};
+      await granted(name, { roleRefs: [{ kind, name, ...place }] });
+      const look = () => ask(name, (kube) => kube.list(ConfigMap, place));
+      expect(await look()).toBe(403);
+      const type = kind === 'Role' ? Role : { ...Role, kind, plural: 'clusterroles', namespaced: false };
+      const role = {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind,
+        metadata: { name, ...place },
+        rules: coreReadRules('configmaps'),
+      };
+      await admin((kube) => kube.create(type as ResourceType, role as KubeObject));
+      await eventually('it counts', async () => (await look()) === 'allowed');
+    },
+  );
+});
+
+/**
+ * Gives the only control plane another configuration, as a user does with `talosctl patch machineconfig`. The provider
+ * corrects it at a time of its own, which restarts kube-apiserver: no single call succeeds for sure afterwards.
+ */
 async function patchNode(change: (cluster: Record<string, unknown>) => void): Promise<void> {
   const [machine] = await testbed().objects.machines(cluster);
   const address = machine?.status?.address ?? '';
@@ -181,28 +206,6 @@ describe('a cluster that cannot be reached while a token is due for renewal', ()
     await isGrantedAnew('first', before);
     wallClock.set(0);
   });
-});
-
-describe('a role that does not exist yet', () => {
-  it.each(['Role', 'ClusterRole'] as const)(
-    'of kind %s can be bound, and takes effect when it is created',
-    async (kind) => {
-      const name = `later-${kind.toLowerCase()}`;
-      const place = kind === 'Role' ? { namespace: 'inside' } : {};
-      await granted(name, { roleRefs: [{ kind, name, ...place }] });
-      const look = () => ask(name, (kube) => kube.list(ConfigMap, place));
-      expect(await look()).toBe(403);
-      const type = kind === 'Role' ? Role : { ...Role, kind, plural: 'clusterroles', namespaced: false };
-      const role = {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind,
-        metadata: { name, ...place },
-        rules: coreReadRules('configmaps'),
-      };
-      await admin((kube) => kube.create(type as ResourceType, role as KubeObject));
-      await eventually('it counts', async () => (await look()) === 'allowed');
-    },
-  );
 });
 
 it('the provider logs no fault of its own', () => {
