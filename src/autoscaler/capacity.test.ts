@@ -95,7 +95,11 @@ describe('D59: how many more nodes a pool can be given', () => {
 
   it('is none while a Machine of the pool waits for what its platform does not have', () => {
     const waiting = aWorker(2);
-    const condition = { ...aCondition('Provisioned', 'False'), reason: 'MemoryShort', message: 'It needs 8 GiB.' };
+    const condition = {
+      ...aCondition('Provisioned', 'False'),
+      reason: 'InsufficientMemory',
+      message: 'It needs 8 GiB.',
+    };
     const short = { ...waiting, status: { ...waiting.status!, conditions: [condition] } };
     const held = [...workers, short].map((one, i) => leaseOf(one, 20 + i));
     const pool = aScalablePool([...workers, short]);

@@ -28,7 +28,7 @@ describe('the state of an instance', () => {
   it.each([
     ['creating', aWorker(0), false],
     ['running', aWorker(0, { joined: true }), false],
-    ['running, even if its Node is not ready now', waiting('MemoryShort', 'Degraded', { joined: true }), false],
+    ['running, even if its Node is not ready now', waiting('InsufficientMemory', 'Degraded', { joined: true }), false],
     ['deleting', aWorker(0, { joined: true }), true],
   ] as const)('%s', (state, machine, isLeaving) => {
     const found = describeInstance(truenas, machine, isLeaving);
@@ -37,8 +37,8 @@ describe('the state of an instance', () => {
   });
 
   it.each([
-    ['memory', truenas, 'MemoryShort', 'out-of-resources'],
-    ['room', truenas, 'RoomShort', 'out-of-resources'],
+    ['memory', truenas, 'InsufficientMemory', 'out-of-resources'],
+    ['room', truenas, 'InsufficientDiskSpace', 'out-of-resources'],
     ['addresses', truenas, 'ADDRESS_POOL_EMPTY', 'out-of-resources'],
     ['Hosts', hetznerRobot, 'HostShort', 'out-of-resources'],
     ['nothing that another platform lacks', truenas, 'HostShort', undefined],

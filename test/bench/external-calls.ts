@@ -67,14 +67,14 @@ export const externalCallsBenchmark: Benchmark = {
       await createReadyCluster(testbed, benchRef('first'));
       say('the boot image is cached');
       const up = (await during(() => createReadyCluster(testbed, benchRef('second')))).filter(
-        ({ room }) => room === 'truenas',
+        ({ simulator }) => simulator === 'truenas',
       );
       await createGrantedRequest(testbed, 'warm', benchRef('second'));
       const grant = (await during(() => createGrantedRequest(testbed, 'counted', benchRef('second')))).filter(
-        ({ room }) => room === 'kube' || room === 'workload',
+        ({ simulator }) => simulator === 'kube' || simulator === 'workload',
       );
       const down = (await during(() => deleteCluster(testbed, benchRef('second')))).filter(
-        ({ room }) => room === 'truenas',
+        ({ simulator }) => simulator === 'truenas',
       );
       const machines = (await testbed.platform.list(Machine)).items.length;
       if (machines !== 1) throw new Error(`one machine should be left, not ${machines}`);
@@ -87,7 +87,7 @@ export const externalCallsBenchmark: Benchmark = {
         { what: 'TrueNAS calls for its release', measured: `${down.length}: ${formatCounts(down)}`, goal: '' },
         {
           what: 'Kubernetes calls for one grant of one permission (with renewals of the Lease and reads of the Cluster)',
-          measured: `${grant.length}: ${formatCounts(grant, (call) => `${call.room === 'kube' ? 'platform' : 'cluster'} ${requestKind(call)}`)}`,
+          measured: `${grant.length}: ${formatCounts(grant, (call) => `${call.simulator === 'kube' ? 'platform' : 'cluster'} ${requestKind(call)}`)}`,
           goal: '',
         },
       ];

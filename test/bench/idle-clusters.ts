@@ -30,7 +30,7 @@ async function measureRestart(testbed: Testbed): Promise<Measurement> {
   const checked = (): number =>
     testbed.calls
       .slice(start)
-      .filter(({ room, name }) => room === 'workload' && name.endsWith('/namespaces/kube-system')).length;
+      .filter(({ simulator, name }) => simulator === 'workload' && name.endsWith('/namespaces/kube-system')).length;
   await eventually('it has looked at every cluster', () => checked() >= count, 300);
   await pause(5000);
   return zeroMeasurement('Writes after a restart', writes());

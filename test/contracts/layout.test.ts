@@ -8,7 +8,7 @@ import { importsOf, isTestFile, projectFiles, readProjectFile, sourceFiles } fro
  * Allowed imports of each part of `src`: folders of `src` (with everything below them), single files, and packages.
  * Node's own modules are allowed everywhere. A file belongs to the first part whose path is a prefix of its own.
  */
-const rooms: readonly { readonly path: string; readonly may: readonly string[] }[] = [
+const parts: readonly { readonly path: string; readonly may: readonly string[] }[] = [
   { path: 'src/main.ts', may: ['src/commands', 'src/lib', 'package.json'] },
   // The composition root.
   { path: 'src/commands', may: ['src', 'commander', 'modern-tar', 'pino', 'fastify', 'yaml', 'zod'] },
@@ -97,13 +97,13 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
   { path: 'src/lib', may: ['undici'] },
 ];
 
-const roomOf = (path: string) =>
-  rooms.find((room) => path === room.path || (!room.path.endsWith('.ts') && path.startsWith(`${room.path}/`)));
+const partOf = (path: string) =>
+  parts.find((part) => path === part.path || (!part.path.endsWith('.ts') && path.startsWith(`${part.path}/`)));
 
 /** The folder that a file may import freely: a platform may not import another one. */
 const homeOf = (path: string): string => {
-  const room = roomOf(path)?.path ?? '';
-  return room === 'src/platforms' ? path.split('/').slice(0, 3).join('/') : room;
+  const part = partOf(path)?.path ?? '';
+  return part === 'src/platforms' ? path.split('/').slice(0, 3).join('/') : part;
 };
 
 const isNode = (name: string) => name.startsWith('node:') || builtinModules.includes(name);
@@ -114,7 +114,7 @@ const packageOf = (name: string) =>
     .join('/');
 
 function trespasses(path: string): readonly string[] {
-  const may = roomOf(path)?.may ?? [];
+  const may = partOf(path)?.may ?? [];
   return importsOf(path)
     .filter((name) => !isNode(name))
     .map((name) => (name.startsWith('.') ? join(dirname(path), name) : packageOf(name)))
@@ -127,11 +127,11 @@ const code = sourceFiles('src').filter((path) => !isTestFile(path));
 
 describe('imports point one way', () => {
   test('every file of src belongs to a part', () => {
-    expect(code.filter((path) => !roomOf(path))).toEqual([]);
+    expect(code.filter((path) => !partOf(path))).toEqual([]);
   });
 
-  test.each(rooms.map(({ path }) => path))('%s imports only what it may', (room) => {
-    const inside = code.filter((path) => roomOf(path)?.path === room);
+  test.each(parts.map(({ path }) => path))('%s imports only what it may', (part) => {
+    const inside = code.filter((path) => partOf(path)?.path === part);
     expect(inside.flatMap(trespasses)).toEqual([]);
   });
 

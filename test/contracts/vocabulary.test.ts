@@ -25,6 +25,7 @@ const privateWords: Readonly<Record<string, string>> = {
   'mood sulk riddle beget homeless restful restless unwell weather sky skies': 'what it is',
   'trouble troubles': 'problem',
   'refusal refusals': 'rejection',
+  'room rooms': 'space, simulator, folder',
   'promise promised': 'reserved, expected',
 };
 

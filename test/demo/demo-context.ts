@@ -54,7 +54,7 @@ export async function startDemo(
   const { seeds } = story;
   const world = await startWorld({ folder: join(demoFolder, 'world'), timeScale, switchboard, seeds, ...kubeconfig });
   closers.push(() => world.close());
-  for (const line of world.lines) screen.step(`${line.room.padEnd(14)} ${line.url}`);
+  for (const line of world.lines) screen.step(`${line.simulator.padEnd(14)} ${line.url}`);
   const lines = world.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
   await writeFile(join(demoFolder, 'world.json'), lines, { mode: 0o600 });
   const platform = join(demoFolder, 'platform.kubeconfig');

@@ -5,12 +5,12 @@ import { CallInterceptor } from '../world/faults/call-interceptor.ts';
 function commandTargets(...names: string[]) {
   const switchboard = new CallInterceptor();
   const restarts: string[] = [];
-  const rooms = names.map((room) => ({
-    line: { room, url: '', credentials: {}, ca: null },
-    restart: async () => void restarts.push(room),
+  const simulators = names.map((simulator) => ({
+    line: { simulator, url: '', credentials: {}, ca: null },
+    restart: async () => void restarts.push(simulator),
     close: async () => {},
   }));
-  return { switchboard, rooms, restarts };
+  return { switchboard, simulators, restarts };
 }
 
 describe('a control command', () => {
@@ -36,7 +36,7 @@ describe('a control command', () => {
 
   test('applies to the simulator that it names, and can be cleared', async () => {
     const both = commandTargets('kube', 'truenas');
-    await executeCommand('{"room":"kube","fail":"","with":"drop","times":9}', both);
+    await executeCommand('{"simulator":"kube","fail":"","with":"drop","times":9}', both);
     expect(both.switchboard.pass('truenas', 'x')).toBeUndefined();
     expect(both.switchboard.pass('kube', 'x')).toEqual({ kind: 'drop' });
     await executeCommand('{"clear":true}', both);
@@ -49,20 +49,20 @@ describe('a control command', () => {
     ['nonsense', 'a JSON object is wanted'],
     ['5', 'a JSON object is wanted'],
     ['{"clear":"yes"}', 'clear'],
-    ['{"restart":"robot"}', 'there is no room robot; there is kube, truenas'],
-    ['{"fail":"x","with":"drop"}', 'say which room fails: kube, truenas'],
-    ['{"room":"robot","fail":"x","with":"drop"}', 'there is no room robot; there is kube, truenas'],
-    ['{"room":"kube","fail":"(","with":"drop"}', '( is not a regular expression'],
-    ['{"room":"kube","fail":"x","with":"fire"}', 'with'],
-    ['{"room":"kube","fail":"x","with":"drop","often":2}', 'often'],
+    ['{"restart":"robot"}', 'there is no simulator robot; there is kube, truenas'],
+    ['{"fail":"x","with":"drop"}', 'say which simulator fails: kube, truenas'],
+    ['{"simulator":"robot","fail":"x","with":"drop"}', 'there is no simulator robot; there is kube, truenas'],
+    ['{"simulator":"kube","fail":"(","with":"drop"}', '( is not a regular expression'],
+    ['{"simulator":"kube","fail":"x","with":"fire"}', 'with'],
+    ['{"simulator":"kube","fail":"x","with":"drop","often":2}', 'often'],
   ])('is refused with a sentence when it is invalid: %s', async (line, sentence) => {
     await expect(executeCommand(line, commandTargets('kube', 'truenas'))).rejects.toThrow(sentence);
   });
 
   test('from a file is one entry of a list', () => {
-    const { switchboard, rooms } = commandTargets('kube');
+    const { switchboard, simulators } = commandTargets('kube');
     for (const fault of parseFaultFile([{ fail: '^GET', with: 'error', status: 503 }]))
-      planFault(fault, { switchboard, rooms });
+      planFault(fault, { switchboard, simulators });
     expect(switchboard.pass('kube', 'GET /version')).toEqual({ kind: 'error', status: 503 });
     expect(() => parseFaultFile({ fail: 'x' })).toThrow(/^--faults: .*expected array/);
   });

@@ -60,7 +60,7 @@ describe('a single simulator, for any program that reads a line of JSON', () => 
     const world = start('kube', '--listen', '127.0.0.1:0');
     const line = await world.line();
     expect(line).toEqual({
-      room: 'kube',
+      simulator: 'kube',
       url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
       credentials: { kubeconfig: expect.any(String), token: expect.any(String) },
       ca: expect.any(String),
@@ -84,9 +84,9 @@ describe('a single simulator, for any program that reads a line of JSON', () => 
       { url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/), ca: expect.any(String) },
     ],
     ['oidc', [], { url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/), ca: expect.any(String) }],
-  ])('%s prints what a client of the real service would be given', async (room, words, expected) => {
-    const world = start(room, ...words);
-    expect(await world.line()).toMatchObject({ room, ...expected });
+  ])('%s prints what a client of the real service would be given', async (simulator, words, expected) => {
+    const world = start(simulator, ...words);
+    expect(await world.line()).toMatchObject({ simulator, ...expected });
     await world.stop();
   });
 
@@ -119,7 +119,7 @@ describe('a single simulator, for any program that reads a line of JSON', () => 
     world.order({ restart: 'nosuch' });
     world.order({ fail: '(', with: 'drop' });
     await expect.poll(() => world.errors()).toContain('( is not a regular expression');
-    expect(world.errors()).toContain('there is no room nosuch; there is image-factory');
+    expect(world.errors()).toContain('there is no simulator nosuch; there is image-factory');
     expect(await ask()).toBe('200 ["v1');
     await world.stop();
   });
@@ -145,9 +145,9 @@ describe('the program', () => {
   });
 
   test.each([
-    [['nosuch'], /^There is no room nosuch\. There are: .*\n$/],
+    [['nosuch'], /^There is no simulator nosuch\. There are: .*\n$/],
     [['truenas', '--version', '24.10'], /^no TrueNAS 24\.10 here; there is 25\.04\.1.*\n$/],
-    [['--seed', file('rooms.yaml', 'nosuch: {}\n')], /^--seed: there is no room nosuch\.\n$/],
+    [['--seed', file('simulators.yaml', 'nosuch: {}\n')], /^--seed: there is no simulator nosuch\.\n$/],
   ])('exits with 2 and a sentence when it cannot do what %j ask for', async (words, sentence) => {
     const world = start(...words);
     expect(await world.exited).toBe(2);
@@ -157,11 +157,11 @@ describe('the program', () => {
 
 describe('the arguments', () => {
   test.each([
-    [['kube', 'truenas'], /One room at a time/],
+    [['kube', 'truenas'], /One simulator at a time/],
     [['kube', '--listen', 'here'], /--listen/],
     [['kube', '--listen', '127.0.0.1:99999'], /--listen/],
     [['kube', '--listen', '[::1]:0'], /--listen/],
-    [['--listen', '127.0.0.1:0'], /--listen is for one room/],
+    [['--listen', '127.0.0.1:0'], /--listen is for one simulator/],
     [['kube', '--time-scale', '0'], /--time-scale/],
     [['kube', '--seed'], /--seed needs a value/],
     [['kube', '--seed=a', '--seed=b'], /--seed is there twice/],
@@ -174,7 +174,7 @@ describe('the arguments', () => {
   test('of a single simulator are passed to that simulator', () => {
     const words = ['truenas', '--listen=127.0.0.1:8443', '--version', '25.04.2', '--time-scale', '0.1'];
     expect(parseWorldArguments(words, simulators)).toMatchObject({
-      room: { name: 'truenas' },
+      simulator: { name: 'truenas' },
       listen: { host: '127.0.0.1', port: 8443 },
       timeScale: 0.1,
       extra: { version: '25.04.2' },
@@ -185,7 +185,7 @@ describe('the arguments', () => {
 test('without a simulator start all of them, and each prints its line', async () => {
   const world = start('--time-scale', '0.01');
   const seen: string[] = [];
-  while (seen.length < simulators.length) seen.push((await world.line()).room);
+  while (seen.length < simulators.length) seen.push((await world.line()).simulator);
   expect(seen.sort()).toEqual(simulators.map(({ name }) => name).sort());
   await world.stop();
 });

@@ -24,7 +24,9 @@ export class HardwareModel {
     describe: () => this.desired,
     compare: this.compare,
     admission: [
-      this.#step('admitted', () => (this.isShort ? waitWithReason('MemoryShort', 30, 'Too little memory.') : done())),
+      this.#step('admitted', () =>
+        this.isShort ? waitWithReason('InsufficientMemory', 30, 'Too little memory.') : done(),
+      ),
     ],
     steps: [
       this.#step('off', () => {

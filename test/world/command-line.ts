@@ -3,7 +3,7 @@ import type { Simulator } from './simulator.ts';
 /** The parsed command line of `npm run world`. */
 export interface WorldArguments {
   /** Undefined: all simulators. */
-  readonly room: Simulator | undefined;
+  readonly simulator: Simulator | undefined;
   readonly listen: { readonly host: string; readonly port: number };
   readonly seed: string | undefined;
   readonly faults: string | undefined;
@@ -18,22 +18,22 @@ export class WorldUsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export const worldUsage = (rooms: readonly Simulator[]): string => `npm run --silent world [-- ROOM] [FLAGS]
+export const worldUsage = (simulators: readonly Simulator[]): string => `npm run --silent world [-- SIMULATOR] [FLAGS]
 
-Servers that speak like the real ones, keep state, and can be told to fail. Without a room: all of them together.
-Once it listens, each room prints one line of JSON: where it is, and what a client needs. It runs until SIGTERM.
+Servers that speak like the real ones, keep state, and can be told to fail. Without a simulator: all of them together.
+Once it listens, each simulator prints one line of JSON: where it is, and what a client needs. It runs until SIGTERM.
 
-${rooms.map((room) => `  ${room.name.padEnd(15)} ${room.about}`).join('\n')}
+${simulators.map((simulator) => `  ${simulator.name.padEnd(15)} ${simulator.about}`).join('\n')}
 
-  --listen HOST:PORT   where one room listens; port 0 is any (default 127.0.0.1:0)
-  --seed FILE          YAML: the state to begin with; for all rooms, a map by room
+  --listen HOST:PORT   where one simulator listens; port 0 is any (default 127.0.0.1:0)
+  --seed FILE          YAML: the state to begin with; for all simulators, a map by simulator
   --faults FILE        YAML: a list of faults as below
   --folder FOLDER      where it keeps files (default: a temporary folder, gone at the end)
   --time-scale NUMBER  1 is real time, 0.02 fifty times faster (default 1)
 
 While it runs, each line of standard input is an order, in JSON:
 
-  {"room":"truenas","fail":"^vm\\\\.create$","with":"lose-reply"}
+  {"simulator":"truenas","fail":"^vm\\\\.create$","with":"lose-reply"}
       also: drop, late (milliseconds), error (status, code, body, headers); "times" calls get it, after "skip" others
       cut: so many "bytes" "of" the "answer" or "request" come through, then nothing for "milliseconds", then the end
   {"clear":true}
@@ -45,22 +45,35 @@ While it runs, each line of standard input is an order, in JSON:
 const commonFlags = ['listen', 'seed', 'faults', 'folder', 'time-scale'];
 
 /** Parses the arguments. Throws a {@link WorldUsageError}. */
-export function parseWorldArguments(argv: readonly string[], rooms: readonly Simulator[]): WorldArguments | 'help' {
+export function parseWorldArguments(
+  argv: readonly string[],
+  simulators: readonly Simulator[],
+): WorldArguments | 'help' {
   const { names, flags } = splitArguments(argv);
   if (flags === 'help') return 'help';
-  if (names.length > 1) throw new WorldUsageError(`One room at a time: ${names.join(' or ')}?`);
-  const room = rooms.find(({ name }) => name === names[0]);
-  if (!room && names.length > 0) {
-    throw new WorldUsageError(`There is no room ${names[0]}. There are: ${rooms.map(({ name }) => name).join(', ')}.`);
+  if (names.length > 1) throw new WorldUsageError(`One simulator at a time: ${names.join(' or ')}?`);
+  const simulator = simulators.find(({ name }) => name === names[0]);
+  if (!simulator && names.length > 0) {
+    throw new WorldUsageError(
+      `There is no simulator ${names[0]}. There are: ${simulators.map(({ name }) => name).join(', ')}.`,
+    );
   }
-  const known = [...commonFlags, ...(room?.flags ?? [])];
+  const known = [...commonFlags, ...(simulator?.flags ?? [])];
   const foreign = Object.keys(flags).find((name) => !known.includes(name));
   if (foreign !== undefined) {
-    throw new WorldUsageError(`There is no flag --${foreign}${room ? ` for ${room.name}` : ''}. Ask --help.`);
+    throw new WorldUsageError(`There is no flag --${foreign}${simulator ? ` for ${simulator.name}` : ''}. Ask --help.`);
   }
-  if (!room && flags['listen'] !== undefined) throw new WorldUsageError('--listen is for one room: name it.');
+  if (!simulator && flags['listen'] !== undefined) throw new WorldUsageError('--listen is for one simulator: name it.');
   const { listen = '127.0.0.1:0', seed, faults, folder, 'time-scale': scale = '1', ...extra } = flags;
-  return { room, listen: parseListenAddress(listen), seed, faults, folder, timeScale: parseTimeScale(scale), extra };
+  return {
+    simulator,
+    listen: parseListenAddress(listen),
+    seed,
+    faults,
+    folder,
+    timeScale: parseTimeScale(scale),
+    extra,
+  };
 }
 
 function splitArguments(argv: readonly string[]): { names: string[]; flags: Record<string, string> | 'help' } {

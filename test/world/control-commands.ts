@@ -5,7 +5,7 @@ import type { RunningSimulator } from './simulator.ts';
 /** A fault that another process requests. */
 const FaultCommand = z.strictObject({
   /** Name of the simulator; optional when only one runs. */
-  room: z.string().optional(),
+  simulator: z.string().optional(),
   /** A regular expression on the name of the call: `^vm\.create$`, `^POST /schematics$`, `MachineService/Bootstrap$`. */
   fail: z.string(),
   with: z.enum(['drop', 'lose-reply', 'silence', 'late', 'cut', 'error']),
@@ -33,10 +33,10 @@ const ClearCommand = z.strictObject({ clear: z.literal(true) });
 /** The target of control commands. */
 export interface CommandTargets {
   readonly switchboard: CallInterceptor;
-  readonly rooms: readonly RunningSimulator[];
+  readonly simulators: readonly RunningSimulator[];
 }
 
-/** Carries out one line of JSON: a fault, `{"restart": ROOM}` or `{"clear": true}`. Throws an Error with a sentence. */
+/** Carries out one line of JSON: a fault, `{"restart": SIMULATOR}` or `{"clear": true}`. Throws an Error with a sentence. */
 export async function executeCommand(line: string, subjects: CommandTargets): Promise<void> {
   const order = parseJson(line);
   if ('fail' in order) return planFault(parseCommand(FaultCommand, order), subjects);
@@ -45,11 +45,14 @@ export async function executeCommand(line: string, subjects: CommandTargets): Pr
   subjects.switchboard.clear();
 }
 
-async function restartSimulator(name: string, { rooms }: CommandTargets): Promise<void> {
-  const room = rooms.find(({ line }) => line.room === name);
-  if (!room) throw new Error(`there is no room ${name}; there is ${rooms.map(({ line }) => line.room).join(', ')}`);
-  if (!room.restart) throw new Error(`${name} does not restart`);
-  await room.restart();
+async function restartSimulator(name: string, { simulators }: CommandTargets): Promise<void> {
+  const simulator = simulators.find(({ line }) => line.simulator === name);
+  if (!simulator)
+    throw new Error(
+      `there is no simulator ${name}; there is ${simulators.map(({ line }) => line.simulator).join(', ')}`,
+    );
+  if (!simulator.restart) throw new Error(`${name} does not restart`);
+  await simulator.restart();
 }
 
 function parseCommand<T>(schema: z.ZodType<T>, order: object): T {
@@ -68,19 +71,20 @@ export function parseFaultFile(content: unknown): FaultCommand[] {
 /** Plans a fault for the next calls. */
 export function planFault(
   order: FaultCommand,
-  { switchboard, rooms }: Pick<CommandTargets, 'switchboard'> & NamedSimulators,
+  { switchboard, simulators }: Pick<CommandTargets, 'switchboard'> & NamedSimulators,
 ): void {
-  const names = rooms.map(({ line }) => line.room);
-  const room = order.room ?? names[0];
-  if (room === undefined || (order.room === undefined && names.length > 1)) {
-    throw new RangeError(`say which room fails: ${names.join(', ')}`);
+  const names = simulators.map(({ line }) => line.simulator);
+  const simulator = order.simulator ?? names[0];
+  if (simulator === undefined || (order.simulator === undefined && names.length > 1)) {
+    throw new RangeError(`say which simulator fails: ${names.join(', ')}`);
   }
-  if (!names.includes(room)) throw new RangeError(`there is no room ${room}; there is ${names.join(', ')}`);
-  switchboard.fail(room, toPattern(order.fail), toFault(order), order.times, order.skip);
+  if (!names.includes(simulator))
+    throw new RangeError(`there is no simulator ${simulator}; there is ${names.join(', ')}`);
+  switchboard.fail(simulator, toPattern(order.fail), toFault(order), order.times, order.skip);
 }
 
 interface NamedSimulators {
-  readonly rooms: readonly { readonly line: { readonly room: string } }[];
+  readonly simulators: readonly { readonly line: { readonly simulator: string } }[];
 }
 
 function toFault(order: FaultCommand): Fault {

@@ -42,22 +42,22 @@ async function main(): Promise<void> {
 const closeTimeoutMilliseconds = 3000;
 
 async function closeAll(running: readonly RunningSimulator[]): Promise<void> {
-  for (const room of [...running].reverse()) await room.close();
+  for (const simulator of [...running].reverse()) await simulator.close();
 }
 
 async function run(words: WorldArguments, folder: string, running: RunningSimulator[]): Promise<never> {
   const seed = await readYaml('seed', words.seed);
   const faults = words.faults === undefined ? [] : parseFaultFile(await readYaml('faults', words.faults));
   const switchboard = new CallInterceptor({ kept: retainedCallCount });
-  const names = words.room ? [words.room] : simulators;
+  const names = words.simulator ? [words.simulator] : simulators;
   for (const fault of faults)
-    planFault(fault, { switchboard, rooms: names.map(({ name }) => ({ line: { room: name } })) });
-  const say = (room: RunningSimulator): void => {
-    running.push(room);
-    process.stdout.write(`${JSON.stringify(room.line)}\n`);
+    planFault(fault, { switchboard, simulators: names.map(({ name }) => ({ line: { simulator: name } })) });
+  const say = (simulator: RunningSimulator): void => {
+    running.push(simulator);
+    process.stdout.write(`${JSON.stringify(simulator.line)}\n`);
   };
-  readControlCommands({ switchboard, rooms: running });
-  if (words.room) say(await startSimulator(words.room, words, { folder, seed, switchboard }));
+  readControlCommands({ switchboard, simulators: running });
+  if (words.simulator) say(await startSimulator(words.simulator, words, { folder, seed, switchboard }));
   else await startAllSimulators(words, { folder, seed, switchboard }, say);
   return await new Promise<never>(() => {});
 }
@@ -72,33 +72,33 @@ interface StartOptions {
 async function startAllSimulators(
   words: WorldArguments,
   ground: StartOptions,
-  say: (room: RunningSimulator) => void,
+  say: (simulator: RunningSimulator) => void,
 ): Promise<void> {
   const { folder, switchboard } = ground;
   const seeds = (ground.seed ?? {}) as Record<string, unknown>;
-  const foreign = Object.keys(seeds).find((name) => simulators.every((room) => room.name !== name));
-  if (foreign !== undefined) throw new WorldUsageError(`--seed: there is no room ${foreign}.`);
+  const foreign = Object.keys(seeds).find((name) => simulators.every((simulator) => simulator.name !== name));
+  if (foreign !== undefined) throw new WorldUsageError(`--seed: there is no simulator ${foreign}.`);
   const { startWorld } = await import('./world.ts');
   const world = await startWorld({ folder, timeScale: words.timeScale, log, seeds, switchboard });
-  for (const room of world.rooms) say(room);
+  for (const simulator of world.simulators) say(simulator);
 }
 
 async function startSimulator(
-  room: Simulator,
+  simulator: Simulator,
   words: WorldArguments,
   { folder, seed, switchboard }: StartOptions,
 ): Promise<RunningSimulator> {
   const clock = new ScaledClock(words.timeScale);
-  const runner = room.hasMachines
+  const runner = simulator.hasMachines
     ? (await import('./talos/index.ts')).startTalosRunner({ clock, switchboard, folder })
     : noMachines;
   const { host, port } = words.listen;
-  return await room.start({ host, port, folder, seed, clock, switchboard, runner, log, extra: words.extra });
+  return await simulator.start({ host, port, folder, seed, clock, switchboard, runner, log, extra: words.extra });
 }
 
 const noMachines: MachineRunner = {
   start: () => {
-    throw new Error('this room has no machines');
+    throw new Error('this simulator has no machines');
   },
 };
 

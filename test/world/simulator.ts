@@ -5,7 +5,7 @@ import type { ScaledClock } from './scaled-clock.ts';
 
 /** One line of JSON that a simulator prints once it listens. It is a contract: other programs read it. */
 export interface SimulatorAccess {
-  readonly room: string;
+  readonly simulator: string;
   /** The endpoint and credentials that a client of the real service would be given. */
   readonly url: string;
   readonly credentials: Readonly<Record<string, string>>;

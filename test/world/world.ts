@@ -55,41 +55,44 @@ export async function startWorld(options: WorldOptions) {
     ...workload,
   });
   const started: { close(): Promise<void> }[] = [{ close: async () => await runner.close() }];
-  const roomOptions = async (name: string, extra: Readonly<Record<string, string>> = {}): Promise<SimulatorOptions> => {
+  const simulatorOptions = async (
+    name: string,
+    extra: Readonly<Record<string, string>> = {},
+  ): Promise<SimulatorOptions> => {
     const { host, port: usualPort } = defaultAddresses[name] ?? { host: '127.0.0.1', port: 0 };
     const home = { host: options.host ?? host, port: usualPort };
     const folder = await makeFolder(options.folder, name);
     const port = options.ports === 'any' ? 0 : await freePortOr0(home);
-    const log = options.log?.child({ room: name });
+    const log = options.log?.child({ simulator: name });
     const seed = options.seeds?.[name];
     return { host: home.host, port, folder, seed, clock, switchboard, runner, extra, ...(log && { log }) };
   };
-  const keep = <T extends RunningSimulator>(room: T): T => {
-    started.push(room);
-    return room;
+  const keep = <T extends RunningSimulator>(simulator: T): T => {
+    started.push(simulator);
+    return simulator;
   };
   const close = async (): Promise<void> => {
-    for (const room of started.reverse()) await room.close();
+    for (const simulator of started.reverse()) await simulator.close();
   };
   try {
-    const platform = options.kubeconfig ? undefined : keep(await startKubeSimulator(await roomOptions('kube')));
+    const platform = options.kubeconfig ? undefined : keep(await startKubeSimulator(await simulatorOptions('kube')));
     const kubeconfig = options.kubeconfig ?? platform?.line.credentials['kubeconfig'] ?? '';
-    const factory = keep(await startImageFactory(await roomOptions('image-factory')));
+    const factory = keep(await startImageFactory(await simulatorOptions('image-factory')));
     const release: Record<string, string> = options.truenas === undefined ? {} : { version: options.truenas };
-    const truenas = keep(await startTrueNasSimulator(await roomOptions('truenas', release)));
+    const truenas = keep(await startTrueNasSimulator(await simulatorOptions('truenas', release)));
     const sshPort: Record<string, string> = options.ports === 'any' ? { 'ssh-port': 'any' } : {};
-    const robot = keep(await startRobotSimulator(await roomOptions('robot', sshPort)));
-    const oidc = keep(await startOidc(await roomOptions('oidc')));
+    const robot = keep(await startRobotSimulator(await simulatorOptions('robot', sshPort)));
+    const oidc = keep(await startOidc(await simulatorOptions('oidc')));
     const config = options.operatorConfig ? { config: options.operatorConfig } : {};
     const operating =
       options.operator === false
         ? undefined
-        : keep(await operator.start(await roomOptions('operator', { kubeconfig, ...config })));
+        : keep(await operator.start(await simulatorOptions('operator', { kubeconfig, ...config })));
     const all = [platform, factory, truenas, robot, oidc, operating];
-    const rooms: RunningSimulator[] = all.filter((room) => room !== undefined);
-    const lines: SimulatorAccess[] = rooms.map((room) => room.line);
+    const simulators: RunningSimulator[] = all.filter((simulator) => simulator !== undefined);
+    const lines: SimulatorAccess[] = simulators.map((simulator) => simulator.line);
     const known = { platform, factory, truenas, robot, oidc };
-    return { rooms, lines, kubeconfig, ...known, machines: runner, switchboard, clock, close };
+    return { simulators, lines, kubeconfig, ...known, machines: runner, switchboard, clock, close };
   } catch (error) {
     await close();
     throw error;

@@ -31,12 +31,12 @@ export class BundleFiles {
   /** The text must have been redacted. */
   add(path: string, text: string): void {
     const { fileBytes, bundleBytes } = bundleLimits;
-    const room = Math.min(fileBytes, bundleBytes - this.#bytes);
+    const free = Math.min(fileBytes, bundleBytes - this.#bytes);
     const length = Buffer.byteLength(text);
-    if (length > room) this.leaveOut(path, `It has ${length} bytes, and only the first ${room} fit.`);
-    const kept = length > room ? Buffer.from(text).subarray(0, room).toString('utf8') : text;
+    if (length > free) this.leaveOut(path, `It has ${length} bytes, and only the first ${free} fit.`);
+    const kept = length > free ? Buffer.from(text).subarray(0, free).toString('utf8') : text;
     this.#files.set(path, { path, text: kept });
-    this.#bytes += Math.min(length, room);
+    this.#bytes += Math.min(length, free);
   }
 
   /** Values are redacted by the caller. */

@@ -43,8 +43,8 @@ export function decideEtcdMaintenance(view: EtcdMaintenanceView): EtcdMaintenanc
   const [next] = due;
   if (next && isLeader(next) && reports.length > 1) return { kind: 'move-leader', machine: next.machine };
   if (next) return { kind: 'defragment', machine: next.machine, bytes: reclaimableBytes(next) };
-  const hasRoom = reports.every(({ status }) => status.databaseBytes < quotaBytes * lowSpaceShare);
-  return isFull && hasRoom ? { kind: 'disarm' } : { kind: 'none' };
+  const hasSpace = reports.every(({ status }) => status.databaseBytes < quotaBytes * lowSpaceShare);
+  return isFull && hasSpace ? { kind: 'disarm' } : { kind: 'none' };
 }
 
 const hasAlarm = (reports: readonly EtcdReport[], name: string): boolean =>

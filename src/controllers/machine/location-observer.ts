@@ -28,10 +28,10 @@ export type MonitorServices = Pick<
 
 /** Observes all Machines of a location (ProviderConfig and failure domain) with one request. */
 export class LocationObserver {
-  readonly #stores: MonitorServices;
+  readonly #services: MonitorServices;
 
-  constructor(room: MonitorServices) {
-    this.#stores = room;
+  constructor(services: MonitorServices) {
+    this.#services = services;
   }
 
   /** Whether the platform can observe all Machines of a location at once. */
@@ -59,7 +59,7 @@ export class LocationObserver {
    */
   listen(one: MachineLocation, listener: () => void): (() => void) | undefined {
     const platform = this.#platform(one.platform);
-    const place = platform && this.#describe(platform, one, this.#stores.connections.signal);
+    const place = platform && this.#describe(platform, one, this.#services.connections.signal);
     return place && platform.monitor.listen?.(place, listener);
   }
 
@@ -68,7 +68,7 @@ export class LocationObserver {
     { config: name, failureDomain }: MachineLocation,
     signal: AbortSignal,
   ): Omit<ObserveAllContext, 'machines'> | undefined {
-    const { stores, connections, clock, log } = this.#stores;
+    const { stores, connections, clock, log } = this.#services;
     const config = stores.providerConfigs.get({ name });
     const spec = config && parseSpec(config);
     const chosen = spec?.success ? findPlatformSection(spec.data) : undefined;
@@ -76,12 +76,12 @@ export class LocationObserver {
     // A Machine from before its ProviderConfig had failure domains is located by its own facts and not observed here.
     const names = platform.failureDomains.names(chosen.section);
     if (failureDomain === undefined ? names.length > 0 : !names.includes(failureDomain)) return undefined;
-    const credentials = findPlatformCredentials(this.#stores, platform, chosen.section, { failureDomain });
+    const credentials = findPlatformCredentials(this.#services, platform, chosen.section, { failureDomain });
     if ('missing' in credentials) return undefined;
     return { config: chosen.section, credentials: credentials.secrets, failureDomain, connections, clock, log, signal };
   }
 
   #platform(name: string | undefined): Platform | undefined {
-    return this.#stores.platforms.find((one) => one.name === name);
+    return this.#services.platforms.find((one) => one.name === name);
   }
 }

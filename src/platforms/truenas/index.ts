@@ -45,7 +45,7 @@ export const truenas: Platform = definePlatform({
   network: { reservedMac },
   preflight,
   postJoin,
-  shortageReasons: ['MemoryShort', 'RoomShort'],
+  shortageReasons: ['InsufficientMemory', 'InsufficientDiskSpace'],
   sizeHardware: ({ sizes }, size) => sizes.find(({ name }) => name === size),
   loss: {
     lostReasons: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],

@@ -63,9 +63,9 @@ describe('a Cluster in creation', () => {
 
   it('waits for the Machine that a user has to look at, before any other', () => {
     const second = inStep(1, 'image-cached', 'StepWaiting', 'The image is being uploaded.');
-    const third = inStep(2, 'vm-created', 'MemoryShort', 'The system has too little memory.');
+    const third = inStep(2, 'vm-created', 'InsufficientMemory', 'The system has too little memory.');
     const { findings, nextStep } = explain(creating, [second, third]);
-    expect(findings.at(-1)).toMatchObject({ object: { name: third.metadata.name }, reason: 'MemoryShort' });
+    expect(findings.at(-1)).toMatchObject({ object: { name: third.metadata.name }, reason: 'InsufficientMemory' });
     expect(nextStep).toBe('Do what the message says.');
   });
 

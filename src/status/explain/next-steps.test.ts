@@ -9,7 +9,7 @@ it.each(Object.keys(conditionReasons))('the next step of %s is one sentence or m
 });
 
 it('a reason of a platform, or an error code, refers to the message', () => {
-  expect(nextStepFor('MemoryShort')).toBe('Do what the message says.');
+  expect(nextStepFor('InsufficientMemory')).toBe('Do what the message says.');
   expect(nextStepFor('CONFIG_INVALID')).toBe('Do what the message says.');
   expect(nextStepFor('constructor')).toBe('Do what the message says.');
   expect(nextStepFor(undefined)).toMatch(/^Nothing/);

@@ -42,7 +42,7 @@ it.each([
   ['waits in a step', 'StepWaiting', 'Provisioning', false],
   ['is retried', 'StepError', 'Provisioning', false],
   ['takes longer than expected', 'Overdue', 'Provisioning', true],
-  ['waits for memory', 'MemoryShort', 'Provisioning', true],
+  ['waits for memory', 'InsufficientMemory', 'Provisioning', true],
   ['has failed', 'StepWaiting', 'Failed', true],
 ])('a creation with a machine that %s', (_, reason, phase, isProblem) => {
   const cluster = fleet.cluster('a', { isReachable: false, conditions: [notReady('WaitingForMachines')] });

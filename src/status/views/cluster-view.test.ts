@@ -14,7 +14,7 @@ it('has each machine with its steps, its reason, since when, and how long it usu
   const waiting = shown?.machineList.find(({ pool }) => pool === 'web');
   expect(waiting).toMatchObject({
     isReady: false,
-    cause: { reason: 'MemoryShort', since: fleet.ago(1330) },
+    cause: { reason: 'InsufficientMemory', since: fleet.ago(1330) },
     current: { plan: 'provision' },
   });
   const step = waiting?.current?.steps.find(({ state }) => state === 'current');

@@ -20,7 +20,7 @@ it('lists problems, the worst first, each with its reason', () => {
   expect(problems.first.map(({ name, cause }) => [name, cause?.reason])).toEqual([
     ['warehouse', 'ClusterUnreachable'],
     ['reports', 'BackupFailed'],
-    ['checkout', 'MemoryShort'],
+    ['checkout', 'InsufficientMemory'],
   ]);
 });
 

@@ -80,7 +80,7 @@ async function startServer(bundle: string, host: string, switchboard: CallInterc
   const who = { commonName: 'kube-apiserver', organizations: ['kube-master'], usages: [serverAuth], hours: 8760 };
   const endpoint = `https://${host}:6443`;
   return await startKubeServer({
-    ...{ host, port: 6443, room: 'workload', switchboard, gitVersion: 'v1.35.4' },
+    ...{ host, port: 6443, simulator: 'workload', switchboard, gitVersion: 'v1.35.4' },
     serving: await issueLeaf(authority, { ...who, names: ['kubernetes'], addresses: [host, '10.96.0.1'] }),
     clientCa: authority.pem,
     serviceAccount: { privateKey: serviceAccountKey.reveal(), issuer: endpoint, audiences: [endpoint] },

@@ -60,7 +60,7 @@ await runSimulatorProcess(async ({ folder, home, installation, clusters }: Syste
   const pattern = JSON.parse(await readFile(join(folder, 'pattern.json'), 'utf8')) as ClusterTemplate;
   const counts = new CallCounter();
   const switchboard = new CallInterceptor({ kept: 0 });
-  switchboard.onCall(({ room, name }) => counts.add(`${room} ${name}`));
+  switchboard.onCall(({ simulator, name }) => counts.add(`${simulator} ${name}`));
   const common = { clock: new ScaledClock(1), switchboard, runner: idleMachineRunner, extra: {} };
   const folderOf = async (name: string): Promise<string> => {
     const path = join(home, name);
@@ -77,12 +77,12 @@ await runSimulatorProcess(async ({ folder, home, installation, clusters }: Syste
   for (let system = 0; system < systemCount; system += 1) {
     const seed = { hostname: configName(system), memoryMiB: 2 ** 23, pools: [{ name: 'tank', sizeBytes: 2 ** 50 }] };
     const at = { host: systemAddress(system), port: systemPort, folder: await folderOf(configName(system)) };
-    const room = await startTrueNasSimulator({ ...common, ...at, seed });
-    await fillNas(room, pattern, { installation, clusters, system });
-    const { user = '', apiKey = '' } = room.line.credentials;
-    const ca = await readFile(room.line.ca ?? '', 'utf8');
+    const simulator = await startTrueNasSimulator({ ...common, ...at, seed });
+    await fillNas(simulator, pattern, { installation, clusters, system });
+    const { user = '', apiKey = '' } = simulator.line.credentials;
+    const ca = await readFile(simulator.line.ca ?? '', 'utf8');
     const image = pattern.machines[0]?.status?.progress?.facts?.['image'];
-    const { mtimeMs, ctimeMs } = statSync(realPath(room.nas, String(image)));
+    const { mtimeMs, ctimeMs } = statSync(realPath(simulator.nas, String(image)));
     told.push({ user, apiKey, ca, imageModified: mtimeMs / 1000, imageChanged: ctimeMs / 1000 });
   }
   const ready: SystemsReady = { factoryUrl: factory.line.url, systems: told };

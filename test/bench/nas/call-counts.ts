@@ -33,7 +33,7 @@ export async function measureNasCalls(say: (line: string) => void): Promise<read
     try {
       const process = new TrueNasProviderProcess(systemClock);
       await provisionAndRelease(process, ['warm-up']);
-      nasFixture.room.setLatency('*', nasLatencyMs);
+      nasFixture.simulator.setLatency('*', nasLatencyMs);
       const names = Array.from({ length: count }, (_, i) => `of-${count}-${i}`);
       const calls = await callsDuring(() => provisionAndRelease(process, names));
       const each = calls.length / count;
@@ -74,7 +74,7 @@ async function callsDuring(work: () => Promise<void>): Promise<readonly string[]
   const hush = nasFixture.switchboard.onCall((call) => void calls.push(call));
   await work();
   hush();
-  const names = calls.filter((call) => call.room === 'truenas').map(({ name }) => name);
+  const names = calls.filter((call) => call.simulator === 'truenas').map(({ name }) => name);
   return names.filter((name) => !/^(auth\.|core\.)/.test(name));
 }
 

@@ -10,7 +10,7 @@ import { largeNasSeed, nasLatencyMs } from './call-counts.ts';
 await runSimulatorProcess(async () => {
   await startTrueNasPlatformFixture({ seed: largeNasSeed });
   const tell = (): object => {
-    nasFixture.room.setLatency('*', nasLatencyMs);
+    nasFixture.simulator.setLatency('*', nasLatencyMs);
     return {};
   };
   return { ready: localNas(), tell };

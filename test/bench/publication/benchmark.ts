@@ -58,8 +58,9 @@ async function measureRestart(testbed: Testbed): Promise<Measurement> {
   const [start, writes] = [testbed.calls.length, countProviderWrites(testbed)];
   await testbed.provider.restart();
   const asked = (): number =>
-    testbed.calls.slice(start).filter(({ room, name }) => room === 'workload' && /^GET .*\/serviceaccounts/.test(name))
-      .length;
+    testbed.calls
+      .slice(start)
+      .filter(({ simulator, name }) => simulator === 'workload' && /^GET .*\/serviceaccounts/.test(name)).length;
   await eventually('it has looked at the accounts of every cluster', () => asked() >= count, 300);
   await pause(20_000);
   return zeroMeasurement('Writes after a restart', writes());

@@ -31,7 +31,7 @@ const leastCalls = nodes * leastForNode + 2 * 2 + nodes;
 const isCallOfChange = (call: InterceptedCall): boolean => {
   const { query = {} } = (call.detail ?? {}) as { query?: Readonly<Record<string, string>> };
   const isBackground = query['watch'] !== undefined || call.name.includes('/leases/') || /^core\./.test(call.name);
-  return isProviderCall(call) && ['kube', 'workload', 'talos', 'truenas'].includes(call.room) && !isBackground;
+  return isProviderCall(call) && ['kube', 'workload', 'talos', 'truenas'].includes(call.simulator) && !isBackground;
 };
 
 /** Calls to all systems for one label on six nodes. */
@@ -57,7 +57,7 @@ export async function measureCallsOfLabel(say: (line: string) => void): Promise<
     await awaitUpToDate(testbed, ref, 300);
     const calls = testbed.calls.slice(start).filter(isCallOfChange);
     for (const line of listCounts(calls)) say(line);
-    const words = `${calls.length} ÷ ${leastCalls}; ${formatRooms(calls)}`;
+    const words = `${calls.length} ÷ ${leastCalls}; ${formatSimulators(calls)}`;
     const what = `Calls for a label on the ${nodes} nodes of a cluster ÷ the least possible`;
     return [ratioMeasurement(what, calls.length, leastCalls, 1.5, words)];
   } catch (error) {
@@ -68,23 +68,23 @@ export async function measureCallsOfLabel(say: (line: string) => void): Promise<
   }
 }
 
-const roomNames: Readonly<Record<string, string>> = {
+const simulatorNames: Readonly<Record<string, string>> = {
   kube: 'platform',
   workload: 'cluster',
   talos: 'Talos',
   truenas: 'TrueNAS',
 };
 
-const formatRooms = (calls: readonly InterceptedCall[]): string =>
-  Object.entries(roomNames)
-    .map(([room, name]) => `${name} ${calls.filter((call) => call.room === room).length}`)
+const formatSimulators = (calls: readonly InterceptedCall[]): string =>
+  Object.entries(simulatorNames)
+    .map(([simulator, name]) => `${name} ${calls.filter((call) => call.simulator === simulator).length}`)
     .join(', ');
 
 /** The number of each kind of call, the most frequent first. */
 function listCounts(calls: readonly InterceptedCall[]): string[] {
   const counts = new Map<string, number>();
-  for (const { room, name } of calls) {
-    const kind = `${room} ${name.replace(/labelled-[a-z0-9]+-(cp|work)-\d/, '<machine>').replace(/\/pods\/[^/]+/, '/pods/<pod>')}`;
+  for (const { simulator, name } of calls) {
+    const kind = `${simulator} ${name.replace(/labelled-[a-z0-9]+-(cp|work)-\d/, '<machine>').replace(/\/pods\/[^/]+/, '/pods/<pod>')}`;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   return [...counts].sort(([, a], [, b]) => b - a).map(([name, count]) => `${count} × ${name}`);

@@ -50,15 +50,15 @@ const isLetGo = async (name: string): Promise<boolean> =>
 
 let comeBack = (): void => {};
 /** From now on no call to that simulator gets an answer. */
-const noResponse = (room: string): void => {
-  comeBack = open().world.switchboard.judge((call) => (call.room === room ? { kind: 'drop' } : undefined));
+const noResponse = (simulator: string): void => {
+  comeBack = open().world.switchboard.judge((call) => (call.simulator === simulator ? { kind: 'drop' } : undefined));
 };
 afterEach(() => comeBack());
 
-async function grantAndTakeAway(name: string, cluster: string, room = 'workload'): Promise<void> {
+async function grantAndTakeAway(name: string, cluster: string, simulator = 'workload'): Promise<void> {
   await ask(name, cluster);
   await beGranted(name);
-  noResponse(room);
+  noResponse(simulator);
   await remove(name);
 }
 

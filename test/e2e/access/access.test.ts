@@ -290,7 +290,7 @@ describe('a changed request', () => {
     await eventually('it is being granted', () =>
       open()
         .calls.slice(start)
-        .some(({ room, name }) => room === 'workload' && name.endsWith('/token')),
+        .some(({ simulator, name }) => simulator === 'workload' && name.endsWith('/token')),
     );
     const token = { permissions: [{ rules: coreReadRules('configmaps') }] };
     await platform.merge(AccessRequest, ref('hasty'), { spec: { token } });

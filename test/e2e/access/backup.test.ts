@@ -89,7 +89,7 @@ describe('D50, D51: a backup', () => {
     await backUp(...forBoth());
     const calls = open()
       .calls.slice(before)
-      .filter(({ room }) => room === 'talos');
+      .filter(({ simulator }) => simulator === 'talos');
     const isSnapshot = ({ name }: { name: string }) => name.endsWith('/EtcdSnapshot');
     expect(calls.filter(isSnapshot)).toHaveLength(1);
     const { items } = await open().platform.list(Event, { namespace: ref.namespace });

@@ -62,8 +62,13 @@ function rolling(workload: 'world' | 'real', subnet: string): void {
   prepareTestbed(open, async (testbed) => {
     const { objects, world } = testbed;
     folder = await mkdtemp(join(tmpdir(), 'oidc-'));
-    const room = { clock: new ScaledClock(), switchboard: new CallInterceptor(), runner: world.machines, extra: {} };
-    second = await startOidc({ ...room, folder, host: `${subnet}.5`, port: 0, seed: { algorithm: 'RS256' } });
+    const simulator = {
+      clock: new ScaledClock(),
+      switchboard: new CallInterceptor(),
+      runner: world.machines,
+      extra: {},
+    };
+    second = await startOidc({ ...simulator, folder, host: `${subnet}.5`, port: 0, seed: { algorithm: 'RS256' } });
     await objects.credentials();
     const oidcIssuers = [world.oidc, second].map(({ issuer, ca }) => ({ issuer, caBundle: ca }));
     await objects.config('home', {

@@ -161,7 +161,8 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     it('stay logged in after a token has expired, for as long as they requested', async () => {
       come({ subject: 'alice', tokenSeconds: 3 });
       expect((await people.kubectl('get', 'configmaps')).visited).not.toEqual([]);
-      const exchanges = () => open().calls.filter(({ room, name }) => room === 'oidc' && name === 'POST /token').length;
+      const exchanges = () =>
+        open().calls.filter(({ simulator, name }) => simulator === 'oidc' && name === 'POST /token').length;
       const before = exchanges();
       const visited: string[] = [];
       await eventually('kubelogin fetches another token', async () => {

@@ -54,7 +54,7 @@ async function looksAgain(): Promise<void> {
   const hasLooked = () =>
     open()
       .testbed.calls.slice(start)
-      .some(({ room, name }) => room === 'workload' && isLook.test(name));
+      .some(({ simulator, name }) => simulator === 'workload' && isLook.test(name));
   await eventually('it has looked', hasLooked);
 }
 
@@ -95,7 +95,7 @@ it('the cluster does not accept a clock that is weeks ahead, which is reported; 
   expect(
     open()
       .testbed.calls.slice(start)
-      .filter((call) => call.room === 'workload' && isProviderCall(call)).length,
+      .filter((call) => call.simulator === 'workload' && isProviderCall(call)).length,
   ).toBeLessThan(100);
   expect(tokensSince(start)).toBe(0);
   wallClock.set(0);

@@ -56,17 +56,17 @@ const apiServer = async (): Promise<void> => await open().testbed.world.machines
 
 it('restarts of all dependencies in the middle of a creation do not change its result', async () => {
   const mishaps = new MidCallActions(open().testbed, [
-    { room: 'kube', name: /^POST \/api\/v1\/namespaces\/openmcp-system\/secrets$/, happens: platform },
-    { room: 'kube', name: /^POST .*\/machines$/, happens: platform },
-    { room: 'truenas', name: /^POST \/_upload$/, happens: nas },
+    { simulator: 'kube', name: /^POST \/api\/v1\/namespaces\/openmcp-system\/secrets$/, happens: platform },
+    { simulator: 'kube', name: /^POST .*\/machines$/, happens: platform },
+    { simulator: 'truenas', name: /^POST \/_upload$/, happens: nas },
     // The first upload failed with the first restart.
-    { room: 'truenas', name: /^POST \/_upload$/, nth: 2, happens: nas },
-    { room: 'kube', name: /^PATCH .*\/machines\/main-.*\/status$/, nth: 5, happens: platform },
-    { room: 'truenas', name: /^vm\.create$/, happens: nas },
+    { simulator: 'truenas', name: /^POST \/_upload$/, nth: 2, happens: nas },
+    { simulator: 'kube', name: /^PATCH .*\/machines\/main-.*\/status$/, nth: 5, happens: platform },
+    { simulator: 'truenas', name: /^vm\.create$/, happens: nas },
     // Asked before the Bootstrap call; etcd members are asked for only after it, when the service runs.
-    { room: 'talos', node: 'before', name: /\/ServiceList$/, happens: reboot('before') },
-    { room: 'talos', node: 'during', name: /\/Bootstrap$/, happens: reboot('during') },
-    { room: 'talos', node: 'after', name: /\/EtcdMemberList$/, happens: reboot('after') },
+    { simulator: 'talos', node: 'before', name: /\/ServiceList$/, happens: reboot('before') },
+    { simulator: 'talos', node: 'during', name: /\/Bootstrap$/, happens: reboot('during') },
+    { simulator: 'talos', node: 'after', name: /\/EtcdMemberList$/, happens: reboot('after') },
   ]);
   for (const name of names) await open().testbed.objects.cluster(inShop(name));
   for (const name of names) await eventually(`${name} is ready`, () => open().isReady(inShop(name)), 90);
@@ -98,9 +98,9 @@ it.each(rebooted)('a node that is rebooted %s the bootstrap becomes the one memb
 
 it('restarts in the middle of a grant do not change it', async () => {
   const mishaps = new MidCallActions(open().testbed, [
-    { room: 'workload', name: /^POST .*\/clusterroles$/, happens: apiServer },
-    { room: 'workload', name: /\/token$/, happens: apiServer },
-    { room: 'kube', name: /^POST \/api\/v1\/namespaces\/shop\/secrets$/, happens: platform },
+    { simulator: 'workload', name: /^POST .*\/clusterroles$/, happens: apiServer },
+    { simulator: 'workload', name: /\/token$/, happens: apiServer },
+    { simulator: 'kube', name: /^POST \/api\/v1\/namespaces\/shop\/secrets$/, happens: platform },
   ]);
   await open().testbed.objects.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
   await eventually('it is granted', () => open().isGranted(main));
@@ -112,12 +112,12 @@ it('restarts in the middle of a grant do not change it', async () => {
 
 it('restarts during a deletion leave nothing behind', async () => {
   const mishaps = new MidCallActions(open().testbed, [
-    { room: 'workload', name: /^DELETE /, happens: apiServer },
-    { room: 'kube', name: /^DELETE .*\/machines\//, happens: platform },
-    { room: 'truenas', name: /^vm\.(stop|poweroff)$/, happens: nas },
-    { room: 'truenas', name: /^vm\.delete$/, happens: nas },
-    { room: 'truenas', name: /^pool\.dataset\.delete$/, happens: nas },
-    { room: 'kube', name: /^DELETE .*\/leases\//, happens: platform },
+    { simulator: 'workload', name: /^DELETE /, happens: apiServer },
+    { simulator: 'kube', name: /^DELETE .*\/machines\//, happens: platform },
+    { simulator: 'truenas', name: /^vm\.(stop|poweroff)$/, happens: nas },
+    { simulator: 'truenas', name: /^vm\.delete$/, happens: nas },
+    { simulator: 'truenas', name: /^pool\.dataset\.delete$/, happens: nas },
+    { simulator: 'kube', name: /^DELETE .*\/leases\//, happens: platform },
   ]);
   const { objects } = open().testbed;
   await objects.remove(AccessRequest, main);

@@ -96,7 +96,7 @@ async function secondsInLine(name: string): Promise<number> {
   const about = (plural: string): InterceptedCall[] =>
     open()
       .testbed.calls.slice(first)
-      .filter(({ room, name: call }) => room === 'kube' && isAbout(call, plural, name));
+      .filter(({ simulator, name: call }) => simulator === 'kube' && isAbout(call, plural, name));
   return Math.max(...['clusters', 'accessrequests'].map((plural) => firstAnswer(about(plural))));
 }
 

@@ -56,7 +56,7 @@ async function wake(sleeper: ProviderReplica): Promise<void> {
 function onNas(name: string, nth: number): (call: InterceptedCall) => boolean {
   let left = nth;
   return (call) => {
-    if (call.room === 'truenas' && call.name === name) left -= 1;
+    if (call.simulator === 'truenas' && call.name === name) left -= 1;
     return left === 0;
   };
 }
@@ -74,7 +74,7 @@ it.each([
 
 it('nor does one that was frozen in the middle of a grant', async () => {
   await eventually('the Clusters are ready', async () => (await open().isReady(main)) && (await open().isReady(more)));
-  const frozen = freeze(({ room, name }) => room === 'workload' && /^POST .*\/serviceaccounts$/.test(name));
+  const frozen = freeze(({ simulator, name }) => simulator === 'workload' && /^POST .*\/serviceaccounts$/.test(name));
   await open().testbed.objects.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
   await wake(await frozen);
 });

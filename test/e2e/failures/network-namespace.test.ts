@@ -14,7 +14,7 @@ it('creates and deletes a cluster in a network namespace of its own, at addresse
     expect(seen).toEqual({
       endpoint: expect.stringMatching(/^https:\/\/192\.0\.2\.\d+:6443$/),
       nodes: [inside],
-      rooms: expect.toSatisfy((urls: string[]) => urls.filter((url) => url.includes('//192.0.2.1:')).length >= 3),
+      simulators: expect.toSatisfy((urls: string[]) => urls.filter((url) => url.includes('//192.0.2.1:')).length >= 3),
       left: 0,
       faults: [],
     });

@@ -123,15 +123,15 @@ const areGranted = async (): Promise<boolean> => (await statuses()).every((statu
 const waiting = async (): Promise<number> =>
   (await statuses()).filter((status) => findFalseCondition(status?.conditions, 'ClusterReady')).length;
 /** A call about access, not about Clusters, Machines or leader election. */
-const isForRequest = ({ room, name }: InterceptedCall): boolean =>
-  room === 'kube'
+const isForRequest = ({ simulator, name }: InterceptedCall): boolean =>
+  simulator === 'kube'
     ? /\/namespaces\/shop\/(accessrequests|secrets|events)/.test(name)
     : !/kube-system$|\/version$/.test(name);
 
 /** The first call of a watch. */
-const isWatch = ({ room, detail }: InterceptedCall): boolean =>
-  room === 'kube' && (detail as { query?: { watch?: string } }).query?.watch !== undefined;
-const isPlatformCall = (call: InterceptedCall): boolean => call.room === 'kube' && isProviderCall(call);
+const isWatch = ({ simulator, detail }: InterceptedCall): boolean =>
+  simulator === 'kube' && (detail as { query?: { watch?: string } }).query?.watch !== undefined;
+const isPlatformCall = (call: InterceptedCall): boolean => call.simulator === 'kube' && isProviderCall(call);
 
 describe('an outage of the platform API server, which loses its watch history meanwhile', () => {
   let calls: number;
@@ -201,7 +201,7 @@ it('one call at a time probes an unreachable cluster for all its objects', async
   const { seconds, attempts } = await outage('refused', workload, async () => {
     await eventually('all requests say that they wait', async () => (await waiting()) === many.length, 100);
   });
-  const back = await recovery('it is asked', ({ room }) => room === 'workload');
+  const back = await recovery('it is asked', ({ simulator }) => simulator === 'workload');
   const bound = workers + (seconds * speed) / 2 + 1;
   printMeasurement('cluster refused', { seconds, attempts, bound, back });
   // The workers that were connected, and then one call for all of them every two seconds.

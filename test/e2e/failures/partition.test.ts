@@ -78,7 +78,7 @@ async function expectGranted(ref: NamespacedRef): Promise<void> {
 
 describe('the leader is cut off from the API server', () => {
   it('in the middle of a machine creation: the other pod continues, and late calls change nothing', async () => {
-    const moment = cutOff('silent', ({ room, name }) => room === 'truenas' && name === 'vm.device.create');
+    const moment = cutOff('silent', ({ simulator, name }) => simulator === 'truenas' && name === 'vm.device.create');
     await open().testbed.objects.cluster(main);
     const fallen = await moment;
     await expectSuccessor(fallen);
@@ -100,7 +100,10 @@ describe('the leader is cut off from the API server', () => {
   });
 
   it('in the middle of a grant, and its requests arrive while the answers are lost', async () => {
-    const moment = cutOff('deaf', ({ room, name }) => room === 'workload' && /^POST .*\/clusterroles$/.test(name));
+    const moment = cutOff(
+      'deaf',
+      ({ simulator, name }) => simulator === 'workload' && /^POST .*\/clusterroles$/.test(name),
+    );
     const ref = await ask('deaf');
     const fallen = await moment;
     await expectSuccessor(fallen);

@@ -32,21 +32,21 @@ const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 const token = { permissions: [{ rules }, { namespace: 'inside', rules }] };
 
 interface Point {
-  readonly room: string;
+  readonly simulator: string;
   readonly name: RegExp;
 }
 
 /** Calls that are executed without a reply. `fault-sweep` tests every call with one node. */
 const lost: readonly Point[] = [
-  { room: 'truenas', name: /^pool\.dataset\.create$/ },
-  { room: 'truenas', name: /^vm\.create$/ },
-  { room: 'truenas', name: /^vm\.device\.create$/ },
-  { room: 'truenas', name: /^vm\.start$/ },
-  { room: 'talos', name: /^machine\.MachineService\/Bootstrap$/ },
+  { simulator: 'truenas', name: /^pool\.dataset\.create$/ },
+  { simulator: 'truenas', name: /^vm\.create$/ },
+  { simulator: 'truenas', name: /^vm\.device\.create$/ },
+  { simulator: 'truenas', name: /^vm\.start$/ },
+  { simulator: 'talos', name: /^machine\.MachineService\/Bootstrap$/ },
 ];
 
 prepareTestbed(open, async ({ objects, world }) => {
-  for (const { room, name } of lost) world.switchboard.fail(room, name, { kind: 'lose-reply' });
+  for (const { simulator, name } of lost) world.switchboard.fail(simulator, name, { kind: 'lose-reply' });
   await objects.credentials();
   await objects.config('home', { controlPlanes: 3, workers: 1 });
   await objects.cluster(main);
@@ -88,15 +88,17 @@ const writesIn = (calls: readonly InterceptedCall[]): string[] => [
 async function hasLooked(start: number, times: number, looks: readonly Point[]): Promise<void> {
   await eventually('everything was looked at', () => {
     const calls = open().calls.slice(start).filter(isProviderCall);
-    return looks.every(({ room, name }) => calls.filter((c) => c.room === room && name.test(c.name)).length >= times);
+    return looks.every(
+      ({ simulator, name }) => calls.filter((c) => c.simulator === simulator && name.test(c.name)).length >= times,
+    );
   });
 }
 
-const atRest: readonly Point[] = [{ room: 'truenas', name: /^vm\.query$/ }];
+const atRest: readonly Point[] = [{ simulator: 'truenas', name: /^vm\.query$/ }];
 const afterRestart: readonly Point[] = [
   ...atRest,
-  { room: 'workload', name: /^GET \/api\/v1\/namespaces\/kube-system$/ },
-  { room: 'kube', name: /^GET .*\/machines\/.*-work-0$/ },
+  { simulator: 'workload', name: /^GET \/api\/v1\/namespaces\/kube-system$/ },
+  { simulator: 'kube', name: /^GET .*\/machines\/.*-work-0$/ },
 ];
 
 describe('in the idle state', () => {
@@ -120,7 +122,9 @@ describe('in the idle state', () => {
     await testbed.provider.restart();
     await hasLooked(start, 1, afterRestart);
     await eventually('the access was looked at', () =>
-      testbed.calls.slice(start).some(({ room, name }) => room === 'workload' && /^GET .*\/rolebindings/.test(name)),
+      testbed.calls
+        .slice(start)
+        .some(({ simulator, name }) => simulator === 'workload' && /^GET .*\/rolebindings/.test(name)),
     );
     await consistently(1, () => expect(writesIn(testbed.calls.slice(start))).toEqual([]));
     expect(await grantedKubeconfig(testbed, main)).toBe(before);

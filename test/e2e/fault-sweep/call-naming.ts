@@ -24,22 +24,22 @@ export class CallNaming {
   }
 
   nameOf(call: InterceptedCall, content: unknown): string {
-    const { room, name } = call;
-    if (room === 'kube')
+    const { simulator, name } = call;
+    if (simulator === 'kube')
       return `kube ${nameApiRequest(call, content)}${isNamedByPhase.test(name) ? ` (${this.act})` : ''}`;
-    if (room === 'workload') return `workload ${nameApiRequest(call, content)}${this.#occasion(name)}`;
+    if (simulator === 'workload') return `workload ${nameApiRequest(call, content)}${this.#occasion(name)}`;
     const named = findMachineName(`${name} ${JSON.stringify(call.detail ?? '')}`);
     const machine = named ?? (isUnnamed(call) ? this.#only(call) : undefined);
     const { plan = '', step = '' } = this.#machines.get(machine ?? '') ?? {};
     const isOfStep = plan === 'release' || !isClusterCall.test(name);
     const who = machine ? ` (${machine}${step && isOfStep ? ` ${step}` : ''})` : '';
     const what = name.startsWith('ssh ') ? `ssh${rescueCommandOf(content)}` : maskIds(name);
-    return `${room} ${what}${nasCallSubject(call)}${who}`;
+    return `${simulator} ${what}${nasCallSubject(call)}${who}`;
   }
 
   /** Tracks the step of each machine. Has to be called for every call that takes effect. */
   follow(call: InterceptedCall, content: unknown): void {
-    if (call.room !== 'kube' || !/^PATCH .*\/machines\/.*\/status$/.test(call.name)) return;
+    if (call.simulator !== 'kube' || !/^PATCH .*\/machines\/.*\/status$/.test(call.name)) return;
     const machine = findMachineName(call.name);
     const { plan, step, finishedAt } = asFields(asFields(parseBody(content)['status'])['progress']);
     if (machine === undefined || typeof step !== 'string') return;
@@ -55,8 +55,10 @@ export class CallNaming {
   }
 
   /** The only machine in creation, if there is exactly one; calls about VMs in deletion name the machine. */
-  #only({ room }: InterceptedCall): string | undefined {
-    const [machine, ...others] = [...this.#machines].filter(([, { plan }]) => plan === 'provision' || room === 'robot');
+  #only({ simulator }: InterceptedCall): string | undefined {
+    const [machine, ...others] = [...this.#machines].filter(
+      ([, { plan }]) => plan === 'provision' || simulator === 'robot',
+    );
     return others.length === 0 ? machine?.[0] : undefined;
   }
 }
@@ -70,8 +72,8 @@ const isNamedByPhase = /^(PATCH|PUT|DELETE) .*\/(accessrequests|clusterprofiles)
  */
 const isClusterCall = /\/(ServiceList|EtcdMemberList|Bootstrap)$/;
 /** Calls for a machine that do not name it. */
-const isUnnamed = ({ room, name, detail }: InterceptedCall): boolean =>
-  ['image-factory', 'robot'].includes(room) ||
+const isUnnamed = ({ simulator, name, detail }: InterceptedCall): boolean =>
+  ['image-factory', 'robot'].includes(simulator) ||
   name.startsWith('POST ') ||
   /\/images\/|"robot-\d+"/.test(JSON.stringify(detail ?? ''));
 
@@ -89,7 +91,7 @@ function rescueCommandOf(content: unknown): string {
 
 /** Splits a NAS query for several items into queries for one item. */
 function splitQuery(call: InterceptedCall): readonly InterceptedCall[] {
-  if (call.room !== 'truenas' || !Array.isArray(call.detail)) return [call];
+  if (call.simulator !== 'truenas' || !Array.isArray(call.detail)) return [call];
   const filters = call.name.endsWith('.query') ? alternatives(call.detail[0]) : [];
   return filters.length > 1 ? filters.map((filter) => ({ ...call, detail: [filter] })) : [call];
 }
@@ -109,8 +111,8 @@ function inFilterValues(filters: unknown): readonly (readonly unknown[])[] {
 }
 
 /** The subject of a NAS call, where the method alone does not identify it. */
-function nasCallSubject({ room, name, detail }: InterceptedCall): string {
-  if (room !== 'truenas' || !Array.isArray(detail)) return '';
+function nasCallSubject({ simulator, name, detail }: InterceptedCall): string {
+  if (simulator !== 'truenas' || !Array.isArray(detail)) return '';
   const [first] = detail as unknown[];
   if (name === 'vm.device.create') {
     const { vm, attributes, order } = asFields(first);

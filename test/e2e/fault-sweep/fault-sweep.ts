@@ -28,8 +28,8 @@ interface InjectedFault {
 
 /** Calls between nodes. */
 const isNodeCall = (call: InterceptedCall): boolean =>
-  (call.room === 'talos' && /^(installer|securityapi\.)/.test(call.name)) ||
-  (call.room === 'image-factory' && /^GET \/(v2|schematics)\//.test(call.name));
+  (call.simulator === 'talos' && /^(installer|securityapi\.)/.test(call.name)) ||
+  (call.simulator === 'image-factory' && /^GET \/(v2|schematics)\//.test(call.name));
 
 /** `SWEEP_ONLY=REGEX` restricts faults to calls of such names, to isolate the one that breaks a run. */
 const selectedNames = new RegExp(process.env['SWEEP_ONLY'] ?? '');

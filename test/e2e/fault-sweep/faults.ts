@@ -8,8 +8,8 @@ interface ProtocolErrors {
   readonly talos: string;
 }
 
-const isHttp = ({ room, name }: InterceptedCall): boolean =>
-  room !== 'talos' && (room !== 'truenas' || / \/_(up|down)load$/.test(name));
+const isHttp = ({ simulator, name }: InterceptedCall): boolean =>
+  simulator !== 'talos' && (simulator !== 'truenas' || / \/_(up|down)load$/.test(name));
 
 /** An HTTP status, and its equivalents in the other protocols. */
 const errorInjector = (
@@ -19,7 +19,7 @@ const errorInjector = (
 ): FaultInjector => ({
   strike: (call) => {
     if (isHttp(call)) return { kind: 'error', status, headers };
-    return call.room === 'talos' ? { kind: 'error', code: others.talos } : others.nas;
+    return call.simulator === 'talos' ? { kind: 'error', code: others.talos } : others.nas;
   },
 });
 

@@ -91,7 +91,7 @@ const nothing = { machines: [], hasSecret: false };
 /** What changes a node, at the Talos API. */
 const changesOfNodes = () =>
   open()
-    .calls.filter(({ room, name }) => room === 'talos' && name.startsWith('machine.MachineService/'))
+    .calls.filter(({ simulator, name }) => simulator === 'talos' && name.startsWith('machine.MachineService/'))
     .map(({ name }) => name.replace('machine.MachineService/', ''))
     .filter((name) => !/^(Version|Read|ServiceList|EtcdStatus|EtcdMemberList|EtcdAlarmList|EtcdSnapshot)$/.test(name));
 const boots = () =>
@@ -164,9 +164,9 @@ it('is only described without --confirm, also with the configuration of a contro
 it('may break off after any write, and is completed by the next attempt', async () => {
   const { switchboard } = open().world;
   let isFirst = true;
-  const stop = switchboard.judge(({ room, name, detail }) => {
+  const stop = switchboard.judge(({ simulator, name, detail }) => {
     const isOurs = (detail as { userAgent?: string }).userAgent !== 'e2e-test';
-    const isWrite = room === 'kube' && /^(POST|PATCH) .*(machines|secrets|clusters)/.test(name);
+    const isWrite = simulator === 'kube' && /^(POST|PATCH) .*(machines|secrets|clusters)/.test(name);
     if (!isWrite || !isOurs || !isFirst || !isAttempting) return undefined;
     isFirst = false;
     return { kind: 'lose-reply' };

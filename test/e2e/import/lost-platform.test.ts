@@ -183,8 +183,8 @@ it('has what users have noted on it, but no request or approval from before', as
 it('may break off after any write, and is completed by the next attempt', async () => {
   const { switchboard } = second.world;
   let isFirst = true;
-  const stop = switchboard.judge(({ room, name }) => {
-    if (room !== 'kube' || name.startsWith('GET') || !isFirst) return undefined;
+  const stop = switchboard.judge(({ simulator, name }) => {
+    if (simulator !== 'kube' || name.startsWith('GET') || !isFirst) return undefined;
     isFirst = false;
     return { kind: 'lose-reply' };
   });
@@ -223,7 +223,7 @@ it('after which the provider continues with the machines that run, and makes non
   await eventually('every node was asked', () => {
     const asked = open()
       .calls.slice(before)
-      .filter(({ room }) => room === 'talos');
+      .filter(({ simulator }) => simulator === 'talos');
     return new Set(asked.map(({ detail }) => (detail as { node?: string }).node)).size >= machines.length;
   });
   await eventually('both clusters are ready', () => areReady(second), 120);

@@ -67,7 +67,7 @@ describe('a ProviderConfig', () => {
 describe('a Cluster with three control planes and a worker', () => {
   it('is not Ready before the API server has answered an authenticated request', () => {
     const { recorder, calls } = open();
-    const proofs = calls.filter(({ room, name }) => room === 'workload' && proof.test(name));
+    const proofs = calls.filter(({ simulator, name }) => simulator === 'workload' && proof.test(name));
     expect(proofs.length).toBeGreaterThan(rejections);
     const becameReady = recorder.of(Cluster).find(({ object }) => object.status?.phase === 'Ready');
     expect(becameReady?.at.getTime()).toBeGreaterThanOrEqual(proofs[rejections]?.at.getTime() ?? Number.NaN);

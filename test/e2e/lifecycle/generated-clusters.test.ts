@@ -102,7 +102,7 @@ describe('a generated Cluster', () => {
 
 /** The calls that write for a Cluster, status writes excepted: to the platform and to the TrueNAS system. */
 function workFor(calls: readonly InterceptedCall[], name: string): string[] {
-  const nas = calls.filter(({ room }) => room === 'truenas');
+  const nas = calls.filter(({ simulator }) => simulator === 'truenas');
   const written = [...providerWrites(calls), ...infrastructureWrites(nas)];
   const own = written.filter((call) => !/\/status$|\/bad-|leases|events/.test(call));
   return own.map((call) => call.replaceAll(new RegExp(`${name}(-[a-z2-7]{8})?`, 'g'), '…')).sort();

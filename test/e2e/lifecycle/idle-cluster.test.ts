@@ -29,7 +29,7 @@ async function callsIn(seconds: number): Promise<Map<string, InterceptedCall[]>>
   const first = calls.length;
   await inSeconds(seconds);
   const made = new Map<string, InterceptedCall[]>();
-  for (const call of calls.slice(first)) made.set(call.room, [...(made.get(call.room) ?? []), call]);
+  for (const call of calls.slice(first)) made.set(call.simulator, [...(made.get(call.simulator) ?? []), call]);
   return made;
 }
 const namesIn = (calls: readonly InterceptedCall[] = []): string[] =>
@@ -65,7 +65,7 @@ it('P3: an idle cluster costs three observations of its system, and neither call
 it('T9, T43: a machine that is switched off by hand starts again at once, on an event of its system', async () => {
   const [, second = ''] = names;
   const { vmName } = await identityOnNas(open(), second);
-  const looks = () => open().calls.filter(({ room, name }) => room === 'truenas' && name === 'vm.query');
+  const looks = () => open().calls.filter(({ simulator, name }) => simulator === 'truenas' && name === 'vm.query');
   const seen = looks().length;
   // Right after an observation, so that the next one is as far away as possible.
   await eventually('it was looked at', () => looks().length > seen);
@@ -81,7 +81,7 @@ it('T9, T43: a machine that is switched off by hand starts again at once, on an 
   const isStarted = () =>
     open()
       .calls.slice(before)
-      .some(({ room, name }) => room === 'truenas' && name === 'vm.start');
+      .some(({ simulator, name }) => simulator === 'truenas' && name === 'vm.start');
   await eventually('it is started', isStarted);
   await eventually('it is ready again', async () => (await phaseOf(second)) === 'Ready');
 });
@@ -110,7 +110,7 @@ it('a cluster whose node is no longer ready is asked directly, and its answer is
   const isAsked = () =>
     open()
       .calls.slice(before)
-      .some(({ room }) => room === 'talos');
+      .some(({ simulator }) => simulator === 'talos');
   await eventually('it is asked', isAsked);
   await eventually('it is ready again', async () => (await phaseOf(third)) === 'Ready');
 });

@@ -41,10 +41,11 @@ afterAll(async () => {
 });
 
 /** Everything on each system but the cache of images and the folders around it. */
-const seen = (): Map<string, object> => new Map([...systems].map(([name, room]) => [name, withoutCache(room)]));
+const seen = (): Map<string, object> =>
+  new Map([...systems].map(([name, simulator]) => [name, withoutCache(simulator)]));
 
-function withoutCache(room: TrueNasSimulator): object {
-  const { vms, devices, datasets, files } = room.dump();
+function withoutCache(simulator: TrueNasSimulator): object {
+  const { vms, devices, datasets, files } = simulator.dump();
   const isKept = (thing: object): boolean => {
     const { id, path } = thing as { id?: string; path?: string };
     return /^(\/mnt\/)?tank\/talos(\/images(\/.*)?)?$/.test(path ?? id ?? '');

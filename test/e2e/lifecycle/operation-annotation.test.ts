@@ -50,7 +50,7 @@ describe('C38: the operation annotation', () => {
     await eventually('it is looked at', () =>
       open()
         .calls.slice(before)
-        .some(({ room, name }) => room === 'workload' && proof.test(name)),
+        .some(({ simulator, name }) => simulator === 'workload' && proof.test(name)),
     );
   });
 

@@ -114,7 +114,8 @@ describe('the ClusterProfile', () => {
     const looks = () =>
       open()
         .calls.slice(start)
-        .filter(({ room, name: call }) => room === 'kube' && /^GET .*clusterprofiles\/main/.test(call)).length;
+        .filter(({ simulator, name: call }) => simulator === 'kube' && /^GET .*clusterprofiles\/main/.test(call))
+        .length;
     // It is looked at every ten minutes.
     await eventually('it was looked at twice', () => looks() > 1);
     expect(providerWrites(open().calls.slice(start))).toEqual([]);

@@ -58,7 +58,7 @@ it('M1: at rest it is byte-identical, and nothing is written', async () => {
   const resyncs = () =>
     open()
       .calls.slice(start)
-      .filter(({ room, name }) => room === 'workload' && /^GET .*\/serviceaccounts/.test(name)).length;
+      .filter(({ simulator, name }) => simulator === 'workload' && /^GET .*\/serviceaccounts/.test(name)).length;
   await eventually('the last report of a new Cluster is written', async () => {
     const { status } = await open().objects.getCluster(cluster);
     return status?.conditions?.some(({ type }) => type === 'EtcdHasSpace');

@@ -51,7 +51,7 @@ async function start(...words: string[]) {
   const before = testbed.calls.length;
   const end = await runProgram(...words, '--kubeconfig', kubeconfig);
   const calls = testbed.calls.slice(before);
-  const asked = calls.filter(({ room }) => room === 'robot').map(({ name }) => name);
+  const asked = calls.filter(({ simulator }) => simulator === 'robot').map(({ name }) => name);
   const own = providerCalls(calls).map(({ name }) => name);
   expect(own).not.toEqual([]);
   return { ...end, asked, writes: own.filter((name) => !name.startsWith('GET ')) };
@@ -199,7 +199,7 @@ it('a plan for virtual machines lists their names, and makes no calls', async ()
   expect(out).toMatch(/creates +zvol tank\/\S+\/boot, 20 GiB on /);
   expect(out).toMatch(/creates +network card 02:(?!00:00:00)\S+ at \S+, address \d/);
   expect(out).toMatch(/^Endpoint of the API server: https:\/\/[\d.]+:6443$/m);
-  expect(testbed.calls.filter(({ room }) => room === 'truenas')).toEqual([]);
+  expect(testbed.calls.filter(({ simulator }) => simulator === 'truenas')).toEqual([]);
   const { out: changes } = await start('plan', '--provider-config', 'home');
   expect(changes).toBe('No running machine of ProviderConfig home would be changed.\n');
 });
@@ -222,10 +222,10 @@ it('the check of a ProviderConfig changes nothing', async () => {
 });
 
 it('servers were neither changed nor renamed', () => {
-  const { robot: room } = testbed.world;
-  expect(room.forbiddenCalls()).toEqual([]);
-  expect(room.servers().map(({ bootCount }) => bootCount)).toEqual([1, 1, 1, 1]);
-  for (const number of [first, second, files, foreign]) expect(room.writes(number)).toEqual([]);
+  const { robot: simulator } = testbed.world;
+  expect(simulator.forbiddenCalls()).toEqual([]);
+  expect(simulator.servers().map(({ bootCount }) => bootCount)).toEqual([1, 1, 1, 1]);
+  for (const number of [first, second, files, foreign]) expect(simulator.writes(number)).toEqual([]);
 });
 
 const disk = (serial: string, sizeGb: number, holds: string[] = []) => ({

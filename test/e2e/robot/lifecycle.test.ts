@@ -51,13 +51,13 @@ it('H1: bare servers become a Talos cluster', async () => {
   await open().objects.cluster(shop, { config: 'metal' });
   const isReady = async () => (await open().objects.getCluster(shop)).status?.phase === 'Ready';
   await eventually('the cluster is ready', isReady, 150);
-  const { robot: room } = open().world;
-  expect(room.servers().map(({ number, phase }) => [number, phase])).toEqual([
+  const { robot: simulator } = open().world;
+  expect(simulator.servers().map(({ number, phase }) => [number, phase])).toEqual([
     [first, 'talos'],
     [second, 'talos'],
     [files, 'linux'],
   ]);
-  const names = room.servers().map(({ name }) => name);
+  const names = simulator.servers().map(({ name }) => name);
   expect(names).toEqual([expect.stringMatching(/^cpt\./), expect.stringMatching(/^cpt\./), 'files']);
   expect([await stateOf(first), await stateOf(second)]).toEqual(['Provisioned', 'Provisioned']);
 });
@@ -66,16 +66,16 @@ it('and free servers again, with nothing of ours on them', async () => {
   await open().objects.remove(Cluster, shop);
   await eventually('the cluster is gone', async () => !(await open().objects.exists(Cluster, shop)), 150);
   expect([await stateOf(first), await stateOf(second)]).toEqual(['Available', 'Available']);
-  const { robot: room } = open().world;
-  expect(room.servers().map(({ name }) => name)).toEqual(['rack-7', '', 'files']);
-  expect(room.servers().map(({ armed }) => armed)).toEqual([undefined, undefined, undefined]);
+  const { robot: simulator } = open().world;
+  expect(simulator.servers().map(({ name }) => name)).toEqual(['rack-7', '', 'files']);
+  expect(simulator.servers().map(({ armed }) => armed)).toEqual([undefined, undefined, undefined]);
 });
 
 it('no other disk was written to, no forbidden call was made, and no secret appears anywhere', async () => {
-  const { robot: room } = open().world;
-  expect(room.writes(files)).toEqual([]);
-  expect(room.forbiddenCalls()).toEqual([]);
-  expect(room.lockouts()).toEqual([]);
+  const { robot: simulator } = open().world;
+  expect(simulator.writes(files)).toEqual([]);
+  expect(simulator.forbiddenCalls()).toEqual([]);
+  expect(simulator.lockouts()).toEqual([]);
   expect(open().faults()).toEqual([]);
   expect(findSecretLeaks(open())).toEqual([]);
   await open().objects.remove(Host, { name: `server-${first}` });

@@ -88,7 +88,7 @@ describe('D11: a change of a size', () => {
     await changeSizes({ ...small, memoryMiB: 2560 }, { ...large, memoryMiB: 8_000_000 });
     const message = await eventually('it says so', async () => {
       const found = (await machines()).map(({ status }) => findFalseCondition(status?.conditions, 'UpToDate'));
-      return found.find((one) => one?.reason === 'MemoryShort')?.message;
+      return found.find((one) => one?.reason === 'InsufficientMemory')?.message;
     });
     expect(message).toMatch(/more to start with its new hardware\. Reduce the memory of the size/);
     await changeSizes({ ...small, memoryMiB: 2560 }, large);

@@ -20,7 +20,7 @@ const cordoned = () =>
     (await admin.list(KubeNode)).items.filter(({ spec }) => spec?.unschedulable).map(({ metadata }) => metadata.name),
   );
 const talosCalls = (name: RegExp) =>
-  open().calls.filter((call) => call.room === 'talos' && name.test(call.name)).length;
+  open().calls.filter((call) => call.simulator === 'talos' && name.test(call.name)).length;
 
 const awaitUpToDate = (what: string, check: (machine: Machine) => boolean = () => true) =>
   eventually(
@@ -111,10 +111,11 @@ it('D25: a node that falls back is reported, is not tried again, and stops the r
 it('D26: an upgrade ends well with a provider that is killed at each kind of call', async () => {
   const injector = new KillInjector(open());
   const struck = new Set<string>();
-  const stop = open().world.switchboard.judge(({ room, name }) => {
-    const isEffect = room === 'talos' ? /Pull$|Upgrade$|Reboot$|ApplyConfiguration$/ : /eviction|PATCH .*\/nodes\//;
-    if (!['talos', 'workload'].includes(room) || !isEffect.test(name)) return undefined;
-    const kind = `${room} ${name.replace(/\/nodes\/.*/, '/nodes')}`;
+  const stop = open().world.switchboard.judge(({ simulator, name }) => {
+    const isEffect =
+      simulator === 'talos' ? /Pull$|Upgrade$|Reboot$|ApplyConfiguration$/ : /eviction|PATCH .*\/nodes\//;
+    if (!['talos', 'workload'].includes(simulator) || !isEffect.test(name)) return undefined;
+    const kind = `${simulator} ${name.replace(/\/nodes\/.*/, '/nodes')}`;
     if (struck.has(kind)) return undefined;
     struck.add(kind);
     return injector.strike();

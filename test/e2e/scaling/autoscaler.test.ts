@@ -270,7 +270,7 @@ it('D59: a node that its platform has no memory for is an error of this kind, an
   );
   expect(waiting.status).toMatchObject({
     instanceState: State.CREATING,
-    errorInfo: { errorCode: 'MemoryShort', errorMessage: expect.stringMatching(/memory/i) },
+    errorInfo: { errorCode: 'InsufficientMemory', errorMessage: expect.stringMatching(/memory/i) },
   });
   expect(await maxOf(big)).toBe(1);
   const { code, message } = await rejection(client.nodeGroupIncreaseSize({ id: big, delta: 1 }));

@@ -197,7 +197,7 @@ async function withRealAutoscaler(): Promise<void> {
     await until('it is gone', async () => (await machines('big')).length === 0);
     expect(await replicas('big')).toBe(0);
     // What the autoscaler says while it leaves the group out.
-    await until('it waits', async () => autoscaler?.tail().includes('OutOfResource MemoryShort'));
+    await until('it waits', async () => autoscaler?.tail().includes('OutOfResource InsufficientMemory'));
     expect(deletionsSince(open(), since).names).toEqual([name]);
     await removePod('huge');
     expect(await replicas()).toBe(0);

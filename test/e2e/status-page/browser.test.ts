@@ -47,7 +47,7 @@ describeUnlessMissing('the status page in Chromium', missingForChromium(), () =>
     for (const part of [
       '34 of 41',
       'warehouse',
-      'MemoryShort',
+      'InsufficientMemory',
       '12 machines',
       '3 free of 21',
       '38.2 GiB free',

@@ -27,16 +27,16 @@ beforeAll(async () => {
   });
 });
 // Robot counts wrong logins of the last ten minutes per source address, so each test starts at zero.
-beforeEach(() => fixture.room.robot.strikes.clear());
+beforeEach(() => fixture.simulator.robot.strikes.clear());
 afterAll(async () => await fixture?.close());
 
 const newRecord = (): MachineRecord => ({ progress: undefined });
-const summaryOf = (number: number) => fixture.room.servers().find((server) => server.number === number);
+const summaryOf = (number: number) => fixture.simulator.servers().find((server) => server.number === number);
 const resetsOf = (number: number): number =>
   fixture.switchboard.calls.filter(({ name, detail }) => name === 'POST /reset/{n}' && isOf(detail, number)).length;
 const isOf = (detail: unknown, number: number): boolean => Number((detail as { server?: string })?.server) === number;
 /** Writes to the server, without those of its own Talos to its own disk. */
-const written = (number: number) => fixture.room.writes(number).filter(({ by }) => by !== 'talos');
+const written = (number: number) => fixture.simulator.writes(number).filter(({ by }) => by !== 'talos');
 
 /** Runs `mischief` right before the first such call about a server arrives. */
 function beforeFirstCall(number: number, match: RegExp, mischief: () => void): void {
@@ -49,11 +49,11 @@ function beforeFirstCall(number: number, match: RegExp, mischief: () => void): v
 
 /** Arms a boot, as another manager of the account does. */
 function armByOthers(number: number, kind: BootConfigKind, publicKey = makeSshKey().public): void {
-  const server = fixture.room.server(number);
+  const server = fixture.simulator.server(number);
   const activation: BootActivation = {
     ...{ kind, system: 'linux', password: 'secret-of-others' },
     keys: [createStoredSshKey('others', publicKey, fixture.clock.now())],
-    at: worldSeconds(fixture.room.robot),
+    at: worldSeconds(fixture.simulator.robot),
   };
   server.activation = activation;
 }
@@ -63,10 +63,10 @@ describe('credentials that are revoked during the work', () => {
     const [number, password] = [nextNumber(), 'other-password'];
     const process = fixture.start(installationWithServers([number]));
     const durable = newRecord();
-    const refused = () => fixture.room.robot.strikes.get('127.0.0.1')?.failures.length ?? 0;
+    const refused = () => fixture.simulator.robot.strikes.get('127.0.0.1')?.failures.length ?? 0;
     beforeFirstCall(number, /^POST \/reset/, () => {
       // This call itself passed its login before.
-      setTimeout(() => fixture.room.changePassword(password), 0);
+      setTimeout(() => fixture.simulator.changePassword(password), 0);
     });
     const parked = await process.walk('provision', 'revoked', durable);
     expect(describeVerdict(parked)).toMatch(/^ROBOT_CREDENTIALS_REFUSED: .*Secret: robot/);
@@ -80,7 +80,7 @@ describe('credentials that are revoked during the work', () => {
     expect(fixture.switchboard.calls.length).toBe(calls);
     fixture.login = { ...fixture.login, password };
     expect(describeVerdict(await process.walk('provision', 'revoked', durable))).toBe('finished');
-    expect([refused(), fixture.room.lockouts(), resetsOf(number)]).toEqual([1, [], 1]);
+    expect([refused(), fixture.simulator.lockouts(), resetsOf(number)]).toEqual([1, [], 1]);
   });
 
   it('lock no account, however many machines use them', async () => {
@@ -91,11 +91,11 @@ describe('credentials that are revoked during the work', () => {
       await Promise.all(
         fleet.map((number, at) => process.walk('provision', `f-${number}`, durables[at] ?? newRecord())),
       );
-    beforeFirstCall(fleet[3] ?? 0, /^POST \/boot/, () => fixture.room.changePassword(password));
+    beforeFirstCall(fleet[3] ?? 0, /^POST \/boot/, () => fixture.simulator.changePassword(password));
     for (const verdict of await walkAll()) expect(describeVerdict(verdict)).toMatch(/^ROBOT_CREDENTIALS_REFUSED/);
     fixture.login = { ...fixture.login, password };
     for (const verdict of await walkAll()) expect(describeVerdict(verdict)).toBe('finished');
-    expect(fixture.room.lockouts()).toEqual([]);
+    expect(fixture.simulator.lockouts()).toEqual([]);
   });
 });
 
@@ -113,7 +113,7 @@ describe('an account with two managers', () => {
     const number = nextNumber();
     const [process, durable] = [fixture.start(installationWithServers([number])), newRecord()];
     beforeFirstCall(number, /^ssh/, () => {
-      fixture.room.server(number).name = 'cpt.aaaaaaaa.their-machine';
+      fixture.simulator.server(number).name = 'cpt.aaaaaaaa.their-machine';
     });
     expect(describeVerdict(await process.walk('provision', 'robbed', durable))).toMatch(
       /^OwnedByOthers: .*their-machine/,
@@ -126,7 +126,7 @@ describe('an account with two managers', () => {
     const number = nextNumber();
     const [process, durable] = [fixture.start(installationWithServers([number])), newRecord()];
     await process.walk('provision', 'outrun', durable, undefined, 'server-marked');
-    fixture.room.server(number).name = 'bm-theirs';
+    fixture.simulator.server(number).name = 'bm-theirs';
     const look = hetznerRobot.provision.find(({ name }) => name === 'intent-recorded');
     const seen = await look?.run(process.context('outrun', durable.progress?.facts ?? {}));
     expect(seen).toMatchObject({ kind: 'fail', reason: 'OwnedByOthers' });
@@ -137,7 +137,7 @@ describe('an account with two managers', () => {
     const [process, durable] = [fixture.start(installationWithServers([number])), newRecord()];
     expect(describeVerdict(await process.walk('provision', 'late', durable))).toBe('finished');
     beforeFirstCall(number, /^ssh/, () => {
-      fixture.room.server(number).name = 'bm-theirs';
+      fixture.simulator.server(number).name = 'bm-theirs';
     });
     expect(describeVerdict(await process.walk('release', 'late', durable))).toBe('finished');
     expect(summaryOf(number)?.name).toBe('bm-theirs');
@@ -154,7 +154,7 @@ describe('an account with two managers', () => {
 });
 
 describe('a foreign armed installation', () => {
-  const wiped = (number: number) => fixture.room.writes(number).filter(({ by }) => by.startsWith('install'));
+  const wiped = (number: number) => fixture.simulator.writes(number).filter(({ by }) => by.startsWith('install'));
 
   it('is not booted: the server is not touched', async () => {
     const number = nextNumber();
@@ -181,7 +181,7 @@ describe('a foreign armed installation', () => {
     const refused = await second.walk('provision', 'between', durable);
     expect(describeVerdict(refused)).toMatch(/^InstallerArmed: .*linux.*Cancel it/);
     expect([summaryOf(number)?.bootCount, wiped(number)]).toEqual([1, []]);
-    fixture.room.server(number).activation = undefined;
+    fixture.simulator.server(number).activation = undefined;
     expect(describeVerdict(await second.walk('provision', 'between', durable))).toBe('finished');
     expect([summaryOf(number)?.phase, wiped(number)]).toEqual(['talos', []]);
   });
@@ -212,7 +212,7 @@ describe('a foreign armed installation', () => {
 it('a maintenance of Robot is waited for, and reported', async () => {
   const number = nextNumber();
   const [process, durable] = [fixture.start(installationWithServers([number])), newRecord()];
-  beforeFirstCall(number, /^ssh/, () => fixture.room.setMaintenance(true));
+  beforeFirstCall(number, /^ssh/, () => fixture.simulator.setMaintenance(true));
   const waits = await process.walk(
     'provision',
     'low',
@@ -220,7 +220,7 @@ it('a maintenance of Robot is waited for, and reported', async () => {
     ({ progress, kind }) => progress.step === 'intent-recorded' && kind === 'waiting',
   );
   expect(waits).toMatchObject({ kind: 'waiting', message: expect.stringMatching(/temporarily unavailable/) });
-  fixture.room.setMaintenance(false);
+  fixture.simulator.setMaintenance(false);
   expect(describeVerdict(await process.walk('provision', 'low', durable))).toBe('finished');
-  expect([fixture.room.lockouts(), resetsOf(number)]).toEqual([[], 1]);
+  expect([fixture.simulator.lockouts(), resetsOf(number)]).toEqual([[], 1]);
 });

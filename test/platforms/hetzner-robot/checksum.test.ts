@@ -40,7 +40,7 @@ async function provision(number: number, errors: unknown[] = []) {
 
 const checksums = () => fixture.switchboard.calls.filter(({ name }) => /^GET .*\.raw\.zst\.sha256$/.test(name)).length;
 /** Writes of the image, without the zeros that blank disks. */
-const written = (number: number) => fixture.room.writes(number).filter(({ by }) => by === 'dd');
+const written = (number: number) => fixture.simulator.writes(number).filter(({ by }) => by === 'dd');
 
 describe('the checksum that the factory promises', () => {
   it('is compared with the image, and is requested once', async () => {

@@ -105,8 +105,8 @@ const recordedInstallation = hostOf(recordedServer);
 
 async function recordCalls(plan: CrashPoint['plan']): Promise<readonly CrashPoint[]> {
   const points = new Map<string, CrashPoint>();
-  const hush = fixture.switchboard.onCall(({ room, name }) => {
-    if (room === ofMachines) return;
+  const hush = fixture.switchboard.onCall(({ simulator, name }) => {
+    if (simulator === ofMachines) return;
     const step = recordedLife.progress?.step ?? '';
     const nth = [...points.values()].filter((one) => one.step === step && one.name === kindOf(name)).length;
     const point = { plan, step, name: kindOf(name), nth };
@@ -123,9 +123,9 @@ async function recordCalls(plan: CrashPoint['plan']): Promise<readonly CrashPoin
 const kindOf = (name: string): string => (name.startsWith('ssh') ? 'ssh' : name.replace(/^(GET \/image).*/, '$1'));
 
 /** The server that a call concerns, where the call names it. */
-function serverOf({ room, detail }: InterceptedCall): number | undefined {
+function serverOf({ simulator, detail }: InterceptedCall): number | undefined {
   const { server, node = '' } = (detail ?? {}) as { server?: string | number; node?: string };
-  if (room === 'talos') return Number(node.replace('robot-', ''));
+  if (simulator === 'talos') return Number(node.replace('robot-', ''));
   return server === undefined ? undefined : Number(server);
 }
 
@@ -143,10 +143,10 @@ async function runWithCrash(
   const isThere = (call: InterceptedCall): boolean => {
     const owner = serverOf(call);
     const { step, plan } = durable.progress ?? {};
-    if (call.room === ofMachines || first.stop.signal.aborted || (owner !== undefined && owner !== course.number))
+    if (call.simulator === ofMachines || first.stop.signal.aborted || (owner !== undefined && owner !== course.number))
       return false;
     // The provider does not upload a key that the account already has.
-    if (point.name === 'POST /key' && owner !== undefined) fixture.room.robot.accounts[0]?.keys.clear();
+    if (point.name === 'POST /key' && owner !== undefined) fixture.simulator.robot.accounts[0]?.keys.clear();
     return plan === point.plan && step === point.step && kindOf(call.name) === point.name && seen++ === point.nth;
   };
   const hush = fixture.switchboard.judge((call): Fault | undefined => {
@@ -169,11 +169,13 @@ async function runWithCrash(
 
 const resetsOf = (number: number): number =>
   fixture.switchboard.calls.filter((call) => call.name === 'POST /reset/{n}' && serverOf(call) === number).length;
-const summaryOf = (number: number) => fixture.room.servers().find((server) => server.number === number);
+const summaryOf = (number: number) => fixture.simulator.servers().find((server) => server.number === number);
 
 /** The first bytes of the chosen disk, as stored. */
 function diskStart(number: number): Buffer {
-  const disk = fixture.room.server(number).machine.box.hardware.disks.find(({ serial }) => serial === rootOf(number));
+  const disk = fixture.simulator
+    .server(number)
+    .machine.box.hardware.disks.find(({ serial }) => serial === rootOf(number));
   const head = Buffer.alloc(2 ** 20);
   const file = openSync(disk?.path ?? '', 'r');
   readSync(file, head, 0, head.length, 0);
@@ -203,7 +205,7 @@ async function runLife(course: CrashCase): Promise<void> {
   expect(at.hosts.of(number), where).toMatchObject({ state: 'Available', heldBy: undefined });
   expect(diskStart(number).equals(Buffer.alloc(2 ** 20)), `${where}: the disk is blank`).toBe(true);
   expect(resetsOf(number), where).toBeLessThanOrEqual(4);
-  const serials = fixture.room.writes(number).map(({ serial }) => serial);
+  const serials = fixture.simulator.writes(number).map(({ serial }) => serial);
   expect(new Set([...serials, rootOf(number)]), where).toEqual(new Set([rootOf(number)]));
 }
 
@@ -213,6 +215,6 @@ it('killed at any call of provisioning or of release, it has the same result', a
   }
   expect(crashCases.length).toBeGreaterThan(12);
   expect(kills.length).toBeGreaterThanOrEqual(crashCases.length);
-  expect(fixture.room.lockouts()).toEqual([]);
-  expect(fixture.room.forbiddenCalls()).toEqual([]);
+  expect(fixture.simulator.lockouts()).toEqual([]);
+  expect(fixture.simulator.forbiddenCalls()).toEqual([]);
 }, 900_000);

@@ -35,7 +35,7 @@ const provisionOn = async (
 ) => describeVerdict(await fixture.start(installation).walk('provision', machine, durable));
 const installationWith = (number: number, words: Partial<HostSpecView> = {}) =>
   installationWithServers([number], words);
-const touched = (number: number) => [...new Set(fixture.room.writes(number).map(({ serial }) => serial))];
+const touched = (number: number) => [...new Set(fixture.simulator.writes(number).map(({ serial }) => serial))];
 const healthOf = ({ hosts }: InstallationHosts, number: number) =>
   hosts.of(number).hardware?.disks.map(({ serial, health }) => [serial, health]);
 
@@ -45,7 +45,7 @@ it('H7: no system goes to the only disk while it reports a failure, until it was
     /^DiskFailing: Server 3140801: .*OLD1 .*\(reliability is degraded, .*Have Hetzner replace it.*spec\.rootDisk\.allowFailing/,
   );
   expect([touched(alone), healthOf(lent, alone)]).toEqual([[], [['OLD1', 'Failing']]]);
-  const [disk] = fixture.room.server(alone).machine.box.hardware.disks;
+  const [disk] = fixture.simulator.server(alone).machine.box.hardware.disks;
   Object.assign(disk ?? {}, { serial: 'NEW2', wwn: 'eui.00000000000000bb', smart: 'well' satisfies SmartState });
   expect(await provisionOn(lent, 'shop-1', durable)).toBe('finished');
   expect([touched(alone), healthOf(lent, alone)]).toEqual([['NEW2'], [['NEW2', 'Passed']]]);

@@ -76,10 +76,10 @@ async function provision(number: number, desiredSpecs: Partial<HostSpecView> = {
 
 /** Serial numbers of all disks with writes. */
 const touched = (number: number): readonly string[] => [
-  ...new Set(fixture.room.writes(number).map(({ serial }) => serial)),
+  ...new Set(fixture.simulator.writes(number).map(({ serial }) => serial)),
 ];
-const phaseOf = (number: number) => fixture.room.servers().find((server) => server.number === number)?.phase;
-const disksOf = (number: number) => fixture.room.server(number).machine.box.hardware.disks;
+const phaseOf = (number: number) => fixture.simulator.servers().find((server) => server.number === number)?.phase;
+const disksOf = (number: number) => fixture.simulator.server(number).machine.box.hardware.disks;
 /** Whether the partition table of the chosen disk is blank: no firmware boots from it. */
 function isBlank(number: number): boolean {
   const disk = disksOf(number).find(({ serial }) => serial === rootOf(number));

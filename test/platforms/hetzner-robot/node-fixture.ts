@@ -24,14 +24,14 @@ export async function claimServer(
   life: RobotProviderProcess,
   number: number,
 ): Promise<ProvisionedServer> {
-  const { address, machine: server } = fixture.room.server(number);
+  const { address, machine: server } = fixture.simulator.server(number);
   const machine = `shop-${number}`;
   const { hosts, owner } = life.context(machine, {});
   fixture.hosts.add(number);
   const taken = await hosts.claim(({ spec }) => (spec.serverID === `${number}` ? undefined : 'are others'));
   if ('rejected' in taken) throw new Error(`nobody can have server ${number}`);
-  const formerName = fixture.room.server(number).name;
-  fixture.room.server(number).name = markOf(owner);
+  const formerName = fixture.simulator.server(number).name;
+  fixture.simulator.server(number).name = markOf(owner);
   const { nics, disks } = server.box.hardware;
   const [root] = disks;
   const facts: Facts = {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   fixture = await openRobotPlatformFixture({ network: '127.42.164', limits: { 'POST /reset': 1 }, servers }, 0.01);
   fixture.cluster = await newSecrets();
 });
-const summaryOf = (number: number) => fixture.room.servers().find((server) => server.number === number);
+const summaryOf = (number: number) => fixture.simulator.servers().find((server) => server.number === number);
 afterAll(async () => await fixture?.close());
 
 it('with the hourly resets used up, nodes are released all the same; rescue is armed only at the turn of a waiting server', async () => {
@@ -40,8 +40,8 @@ it('with the hourly resets used up, nodes are released all the same; rescue is a
       expect(fixture.hosts.of(one.number)).toMatchObject({ state: 'Available', heldBy: undefined });
     }),
   );
-  expect(fixture.room.servers().filter(({ phase }) => phase === 'rescue')).toHaveLength(nodes.length + 1);
+  expect(fixture.simulator.servers().filter(({ phase }) => phase === 'rescue')).toHaveLength(nodes.length + 1);
   expect(fixture.switchboard.calls.filter(({ name }) => /\/Reboot$/.test(name))).toHaveLength(nodes.length);
-  expect(fixture.room.calls()['POST /reset']).toBeLessThanOrEqual(2);
-  expect(fixture.room.lockouts()).toEqual([]);
+  expect(fixture.simulator.calls()['POST /reset']).toBeLessThanOrEqual(2);
+  expect(fixture.simulator.lockouts()).toEqual([]);
 }, 120_000);

@@ -36,18 +36,18 @@ async function newNode() {
   nextIndex += 1;
   const held = await claimServer(fixture, life, number);
   await joinAsNode(fixture, life, held);
-  return { held, server: fixture.room.server(number).machine };
+  return { held, server: fixture.simulator.server(number).machine };
 }
 
 /** Arms a boot, as another manager of the account does. */
 function armByOthers(number: number, kind: BootConfigKind): BootActivation {
-  const at = worldSeconds(fixture.room.robot);
+  const at = worldSeconds(fixture.simulator.robot);
   const activation = { kind, system: 'linux', keys: [], password: 'of-others', at };
-  fixture.room.server(number).activation = activation;
+  fixture.simulator.server(number).activation = activation;
   return activation;
 }
 
-const resets = (): number => fixture.room.calls()['POST /reset'] ?? 0;
+const resets = (): number => fixture.simulator.calls()['POST /reset'] ?? 0;
 const restarts = (): number => fixture.switchboard.calls.filter(({ name }) => /\/Reboot$/.test(name)).length;
 
 /** Releases the server; returns its resets and restarts. */
@@ -57,7 +57,7 @@ async function release(
 ): Promise<readonly [number, number]> {
   const [resetsBefore, restartsBefore] = [resets(), restarts()];
   expect(describeVerdict(await process.walk('release', machine, durable))).toBe('finished');
-  expect(fixture.room.servers().find((server) => server.number === number)).toMatchObject({
+  expect(fixture.simulator.servers().find((server) => server.number === number)).toMatchObject({
     ...{ phase: 'rescue', name: 'rack-7', armed: undefined },
   });
   expect(fixture.hosts.of(number)).toMatchObject({ state: 'Available', heldBy: undefined });
@@ -83,7 +83,7 @@ it('through the firmware: a kexec reboot would skip the armed rescue', async () 
   await ask((talos) => talos.reboot('kernel'));
   const isAnother = async (): Promise<boolean> => (await ask((talos) => talos.bootId()).catch(() => bootId)) !== bootId;
   await expect.poll(isAnother, quick).toBe(true);
-  expect([server.bootCount, server.phase, fixture.room.server(held.number).activation]).toEqual([
+  expect([server.bootCount, server.phase, fixture.simulator.server(held.number).activation]).toEqual([
     ...[bootCount, 'talos', activation],
   ]);
   await ask((talos) => talos.reboot('firmware'));

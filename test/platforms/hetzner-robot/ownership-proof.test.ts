@@ -58,7 +58,7 @@ async function claim(machine: string): Promise<MachineRecord> {
 
 const release = async ({ machine, durable }: ProvisionedServer): Promise<string> =>
   describeVerdict(await fixture.start().walk('release', machine, durable));
-const serverOf = ({ number }: ProvisionedServer): ServerState => fixture.room.server(number);
+const serverOf = ({ number }: ProvisionedServer): ServerState => fixture.simulator.server(number);
 const holderOf = ({ number }: ProvisionedServer): string | undefined => fixture.hosts.of(number).heldBy;
 
 /** Whether the written disk is blank at the start of its system. */

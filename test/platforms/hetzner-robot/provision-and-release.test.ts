@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await fixture?.close());
 
-const server = (number: number) => fixture.room.servers().find((candidate) => candidate.number === number);
+const server = (number: number) => fixture.simulator.servers().find((candidate) => candidate.number === number);
 
 describe('a free server', () => {
   it('P9: becomes one that waits for its configuration, with the image on one disk', async () => {
@@ -35,7 +35,7 @@ describe('a free server', () => {
       name: expect.stringMatching(/^cpt\..*\.shop-cp-0$/),
       armed: undefined,
     });
-    expect(new Set(fixture.room.writes(one).map(({ serial }) => serial)).size).toBe(1);
+    expect(new Set(fixture.simulator.writes(one).map(({ serial }) => serial)).size).toBe(1);
   });
 
   it('H8, B14: is inspected by then: its Host reports the hardware, and holds it', () => {
@@ -50,7 +50,7 @@ describe('a free server', () => {
   });
 
   it('H17, P1, P2: took few calls', () => {
-    expect(fixture.room.calls()).toMatchInlineSnapshot(`
+    expect(fixture.simulator.calls()).toMatchInlineSnapshot(`
       {
         "GET /boot": 2,
         "GET /server": 2,
@@ -78,6 +78,6 @@ describe('a free server', () => {
 it('servers without a Host were neither called nor written to', () => {
   const paths = fixture.switchboard.calls.map(({ name }) => name).filter((name) => /31400(12|14)/.test(name));
   expect(paths).toEqual([]);
-  expect([...fixture.room.writes(otherServer), ...fixture.room.writes(files)]).toEqual([]);
-  expect(fixture.room.forbiddenCalls()).toEqual([]);
+  expect([...fixture.simulator.writes(otherServer), ...fixture.simulator.writes(files)]).toEqual([]);
+  expect(fixture.simulator.forbiddenCalls()).toEqual([]);
 });

@@ -23,10 +23,10 @@ it('P1: a server with a foreign reboot in the middle of the work enters rescue a
   const life = fixture.start();
   const isWriting = await life.walk('provision', 'again', durable, ({ progress }) => progress.step === 'image-written');
   expect(isWriting.kind).toBe('waiting');
-  fixture.room.server(one).machine.reset('hw');
+  fixture.simulator.server(one).machine.reset('hw');
   expect(describeVerdict(await life.walk('provision', 'again', durable))).toBe('finished');
   expect(durable.progress?.facts).toMatchObject({ rescueReturns: 1, rescueLostAt: '' });
-  expect(fixture.room.servers()[0]?.phase).toBe('talos');
+  expect(fixture.simulator.servers()[0]?.phase).toBe('talos');
 });
 
 it('a server that is rebooted all the time fails with a message', async () => {
@@ -36,7 +36,7 @@ it('a server that is rebooted all the time fails with a message', async () => {
   const stop = fixture.switchboard.onCall(({ name, detail }) => {
     const isHere = (detail as { server?: number } | undefined)?.server === two;
     if (isHere && /^ssh/.test(name) && durable.progress?.step === 'disks-wiped')
-      fixture.room.server(two).machine.reset('hw');
+      fixture.simulator.server(two).machine.reset('hw');
   });
   expect(describeVerdict(await fixture.start().walk('provision', 'never', durable))).toMatch(/^RescueLost: .*4 times/);
   stop();

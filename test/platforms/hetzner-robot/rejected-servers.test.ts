@@ -107,7 +107,7 @@ const numberOf = (index: number): number => 3140101 + index;
 
 let fixture: RobotPlatformFixture;
 /** Writes to the server, without those of its own Talos to its own disk. */
-const written = (number: number) => fixture.room.writes(number).filter(({ by }) => by !== 'talos');
+const written = (number: number) => fixture.simulator.writes(number).filter(({ by }) => by !== 'talos');
 
 beforeAll(async () => {
   fixture = await openRobotPlatformFixture({
@@ -125,14 +125,14 @@ describe('a server is not touched that', () => {
     const verdict = await fixture.start().walk('provision', `shop-${number}`, durable);
     expect(describeVerdict(verdict)).toMatch(one.says);
     expect(written(number)).toEqual([]);
-    const server = fixture.room.servers().find((candidate) => candidate.number === number);
+    const server = fixture.simulator.servers().find((candidate) => candidate.number === number);
     if (one.early !== false) expect(server?.bootCount).toBe(1);
     // It can be released without any trace.
     await fixture.hosts.change(number, { maintenance: false });
     const given = await fixture.start().walk('release', `shop-${number}`, durable);
     if (describeVerdict(given) === 'finished') {
       expect(fixture.hosts.of(number).heldBy).toBeUndefined();
-      expect(fixture.room.server(number).name).toBe((one.seed as { name?: string }).name ?? '');
+      expect(fixture.simulator.server(number).name).toBe((one.seed as { name?: string }).name ?? '');
     } else expect(describeVerdict(given)).toMatch(one.says);
     expect(written(number)).toEqual([]);
   });

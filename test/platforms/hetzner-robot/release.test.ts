@@ -20,12 +20,12 @@ it('B8: a release without a working login keeps its Host, and continues with the
     { progress: undefined },
   ];
   await process.walk('provision', 'shop-cp-0', durable, undefined, 'server-marked');
-  expect(fixture.room.server(number).name).toMatch(/^cpt\./);
-  fixture.room.changePassword('another-password');
+  expect(fixture.simulator.server(number).name).toMatch(/^cpt\./);
+  fixture.simulator.changePassword('another-password');
   expect(describeVerdict(await process.walk('release', 'shop-cp-0', durable))).toMatch(/^ROBOT_CREDENTIALS_REFUSED/);
   expect(fixture.hosts.of(number)).toMatchObject({ heldBy: 'shop-cp-0' });
   fixture.login = { ...fixture.login, password: 'another-password' };
   expect(describeVerdict(await process.walk('release', 'shop-cp-0', durable))).toBe('finished');
   expect(fixture.hosts.of(number)).toMatchObject({ state: 'Available', heldBy: undefined });
-  expect([fixture.room.server(number).name, fixture.room.lockouts()]).toEqual(['rack-7', []]);
+  expect([fixture.simulator.server(number).name, fixture.simulator.lockouts()]).toEqual(['rack-7', []]);
 });

@@ -88,8 +88,8 @@ it('twenty servers that wait for resets get an estimate, and have their turns in
     expect(doneAt - at, `${machine} was told: ${estimate}`).toBeGreaterThan(least - 120);
     expect(doneAt - at, `${machine} was told: ${estimate}`).toBeLessThan(max + 420);
   }
-  const calls = fixture.room.calls();
+  const calls = fixture.simulator.calls();
   expect(calls['POST /reset']).toBeLessThanOrEqual(numbers.length + 6);
   expect(calls['GET /boot']).toBeLessThanOrEqual(numbers.length * 3);
-  expect(fixture.room.lockouts()).toEqual([]);
+  expect(fixture.simulator.lockouts()).toEqual([]);
 }, 240_000);

@@ -60,7 +60,7 @@ export function installationWithServers(
 
 export interface RobotPlatformFixture {
   readonly clock: Clock;
-  readonly room: RobotSimulator;
+  readonly simulator: RobotSimulator;
   readonly factory: ImageFactorySimulator;
   readonly switchboard: CallInterceptor;
   hosts: InMemoryHosts;
@@ -158,16 +158,16 @@ export async function openRobotPlatformFixture(
   const runner = startTalosRunner({ clock: world, switchboard, folder });
   const place = { host: '127.0.0.1', port: 0, folder, clock: world, switchboard, runner };
   const factory = await startImageFactory({ ...place, ...(images ? { seed: images } : {}), extra: {} });
-  const room = await startRobotSimulator({ ...place, seed, extra: { 'ssh-port': 'any' } });
+  const simulator = await startRobotSimulator({ ...place, seed, extra: { 'ssh-port': 'any' } });
   const processes: RobotProviderProcess[] = [];
-  const { user = '', password = '' } = room.line.credentials;
+  const { user = '', password = '' } = simulator.line.credentials;
   const fixture: RobotPlatformFixture = {
-    ...{ room, factory, switchboard, hosts: new InMemoryHosts(), rendered: [], clock: clockAt(scale) },
+    ...{ simulator, factory, switchboard, hosts: new InMemoryHosts(), rendered: [], clock: clockAt(scale) },
     config: {
-      url: room.line.url,
-      caBundle: room.ca,
+      url: simulator.line.url,
+      caBundle: simulator.ca,
       credentialsRef: { name: 'robot' },
-      sshPort: Number(room.line.credentials['sshPort']),
+      sshPort: Number(simulator.line.credentials['sshPort']),
       sizes: [{ name: 'any', hostSelector: {} }],
     },
     login: { user, password },
@@ -178,7 +178,7 @@ export async function openRobotPlatformFixture(
     },
     close: async () => {
       for (const process of processes) await process.kill();
-      await room.close();
+      await simulator.close();
       await runner.close();
       await factory.close();
       await rm(folder, { recursive: true, force: true });

@@ -24,9 +24,9 @@ interface FaultCase {
 
 const linux = { kind: 'linux', hostname: 'rescue', authorizedKeys: [rescueKey.public], hetznerBuild: true };
 const failing =
-  (room: string, match: RegExp, fault: Fault, times = 1, skip = 0) =>
+  (simulator: string, match: RegExp, fault: Fault, times = 1, skip = 0) =>
   ({ switchboard }: RobotPlatformFixture): void =>
-    switchboard.fail(room, match, fault, times, skip);
+    switchboard.fail(simulator, match, fault, times, skip);
 
 /** The next commands with this text get a fault, the first `times` of them. */
 const failingCommand =
@@ -154,7 +154,7 @@ it.each(cases.map((one, index) => [one.title, one, numberOf(index)] as const))('
   fixture.hosts = new InMemoryHosts();
   fixture.hosts.add(number, one.words);
   one.mischief?.(fixture, number);
-  const resets = () => fixture.room.calls()['POST /reset'] ?? 0;
+  const resets = () => fixture.simulator.calls()['POST /reset'] ?? 0;
   const before = resets();
   const durable: MachineRecord = { progress: undefined };
   expect(describeVerdict(await fixture.start().walk('provision', `shop-${number}`, durable))).toMatch(
@@ -163,7 +163,7 @@ it.each(cases.map((one, index) => [one.title, one, numberOf(index)] as const))('
   // On a busy machine another reset may appear to have no effect.
   if (one.resets) expect(resets() - before).toBe(one.resets);
   else expect(resets() - before).toBeLessThanOrEqual(2);
-  const server = fixture.room.servers().find((candidate) => candidate.number === number);
+  const server = fixture.simulator.servers().find((candidate) => candidate.number === number);
   if (!one.says) expect(server?.phase).toBe('talos');
-  expect(fixture.room.lockouts()).toEqual([]);
+  expect(fixture.simulator.lockouts()).toEqual([]);
 });

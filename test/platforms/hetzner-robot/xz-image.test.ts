@@ -41,7 +41,7 @@ async function provision(number: number, errors: unknown[] = []): Promise<string
   );
 }
 
-const phaseOf = (number: number) => fixture.room.servers().find((server) => server.number === number)?.phase;
+const phaseOf = (number: number) => fixture.simulator.servers().find((server) => server.number === number)?.phase;
 const imageRequests = () =>
   fixture.switchboard.calls.map(({ name }) => name).filter((name) => /^GET .*\.raw\.\w+$/.test(name));
 const serveInsteadOfImage = (body: Buffer): void =>

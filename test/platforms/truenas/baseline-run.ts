@@ -66,7 +66,7 @@ async function callNamesDuring(work: () => Promise<unknown>): Promise<readonly s
   hush();
   // Heartbeats and polls of a long job depend on time.
   return calls
-    .filter(({ name, room }) => room === 'truenas' && !/^core\.(ping|get_jobs)$/.test(name))
+    .filter(({ name, simulator }) => simulator === 'truenas' && !/^core\.(ping|get_jobs)$/.test(name))
     .map(({ name }) => name);
 }
 

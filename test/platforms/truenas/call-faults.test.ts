@@ -37,7 +37,7 @@ const describeFaultedCall = ({ plan, name, nth }: FaultedCall) => `truenas ${nam
 const faultKinds = [...Object.values(immediateFaults), silentFault.striker];
 const faultOf = (target: FaultedCall, round: number): Fault | undefined =>
   rotateInjectors(faultKinds, round).strike(
-    { room: 'truenas', name: target.name, at: new Date() },
+    { simulator: 'truenas', name: target.name, at: new Date() },
     describeFaultedCall(target),
   );
 
@@ -45,7 +45,7 @@ const faultOf = (target: FaultedCall, round: number): Fault | undefined =>
 function injectFaultAt({ name, nth }: FaultedCall, fault: Fault): () => boolean {
   let seen = 0;
   const hush = nasFixture.switchboard.judge((call) => {
-    if (call.room !== 'truenas' || call.name !== name) return undefined;
+    if (call.simulator !== 'truenas' || call.name !== name) return undefined;
     seen += 1;
     return seen === nth + 1 ? fault : undefined;
   });

@@ -58,7 +58,7 @@ const call = async (method: string, ...params: unknown[]) => (await nasFixture.l
 const job = async (method: string, ...params: unknown[]) => (await nasFixture.login()).job(method, ...params);
 const idOf = (facts: Facts) => Number(facts['vmId']);
 const cardOf = (facts: Facts) =>
-  [...nasFixture.room.nas.devices.values()].find(
+  [...nasFixture.simulator.nas.devices.values()].find(
     ({ vm, attributes }) => vm === idOf(facts) && attributes['dtype'] === 'NIC',
   )!.id;
 
@@ -66,7 +66,7 @@ const off = async (facts: Facts) => await job('vm.stop', idOf(facts), { force: t
 const cases: [string, (facts: Facts) => unknown, before?: (facts: Facts) => unknown][] = [
   ['switched off by hand', (facts) => call('vm.poweroff', idOf(facts))],
   ['stopped by hand', off],
-  ['powered off by its guest', (facts) => nasFixture.room.powerOff(String(facts['vm']))],
+  ['powered off by its guest', (facts) => nasFixture.simulator.powerOff(String(facts['vm']))],
   ['switched on by hand', (facts) => call('vm.start', idOf(facts)), off],
   ['suspended by hand', (facts) => call('vm.suspend', idOf(facts))],
   ['renamed by hand', (facts) => call('vm.update', idOf(facts), { name: 'mine' }), off],
@@ -112,7 +112,7 @@ describe('a user', () => {
     await startTrueNasPlatformFixture({ version, seed: { users } });
     const process = new TrueNasProviderProcess();
     await process.walk('provision', machine, { progress: undefined });
-    const key = nasFixture.room.nas.keys.find(({ user }) => user === 'reader')!.key;
+    const key = nasFixture.simulator.nas.keys.find(({ user }) => user === 'reader')!.key;
     const reader = { ...platformCredentials(), username: new SecretString('reader'), apiKey: new SecretString(key) };
     const context = { ...process.context(machine, {}), credentials: reader };
     const { told } = await subscribe(connectTrueNas({ ...context, config: TrueNasConfig.parse(platformConfig()) }));

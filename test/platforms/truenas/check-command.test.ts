@@ -40,7 +40,7 @@ type RawSpec = { talos: Record<string, unknown>; network: Record<string, unknown
 async function writeSampleConfig(change: (spec: RawSpec) => void = () => {}): Promise<string> {
   const documents = parseAllDocuments(await readFile(join(projectRoot, 'config/samples/truenas.yaml'), 'utf8'));
   const objects = documents.map((document) => document.toJS() as { kind: string; spec?: RawSpec });
-  const host = new URL(nasFixture.room.line.url).host;
+  const host = new URL(nasFixture.simulator.line.url).host;
   for (const { spec } of objects) {
     if (!spec) continue;
     Object.assign(spec.talos, { factoryUrl });
@@ -53,8 +53,8 @@ async function writeSampleConfig(change: (spec: RawSpec) => void = () => {}): Pr
 }
 
 const environmentWithCredentials = () => ({
-  CREDENTIALS_USERNAME: nasFixture.room.line.credentials['user'] ?? '',
-  CREDENTIALS_API_KEY: nasFixture.room.line.credentials['apiKey'] ?? '',
+  CREDENTIALS_USERNAME: nasFixture.simulator.line.credentials['user'] ?? '',
+  CREDENTIALS_API_KEY: nasFixture.simulator.line.credentials['apiKey'] ?? '',
 });
 
 /** The result of a command without a platform cluster. */
@@ -177,7 +177,7 @@ describe('a ProviderConfig of two systems in a file', () => {
         ([
           name,
           {
-            room: { line },
+            simulator: { line },
             ca,
           },
         ]) => ({
@@ -193,7 +193,7 @@ describe('a ProviderConfig of two systems in a file', () => {
         ([
           name,
           {
-            room: { line },
+            simulator: { line },
           },
         ]) => {
           const { user: username, apiKey } = line.credentials;
@@ -205,7 +205,7 @@ describe('a ProviderConfig of two systems in a file', () => {
       expect(verdict).toBe(false);
       expect(lines.join('\n')).toMatch(
         new RegExp(
-          `^truenas\\.sizes: ${new URL(west.room.line.url).host} can guarantee the memory of 0 of 1 machines? .*$`,
+          `^truenas\\.sizes: ${new URL(west.simulator.line.url).host} can guarantee the memory of 0 of 1 machines? .*$`,
         ),
       );
     } finally {

@@ -53,7 +53,7 @@ describe('the check of a ProviderConfig', () => {
     expect(
       await checkPlatformConfig(new TrueNasProviderProcess(), {}, { username: new SecretString('root') }),
     ).toMatchObject([{ ...finding, reason: 'CredentialsMissing' }]);
-    nasFixture.room.revokeKey('root');
+    nasFixture.simulator.revokeKey('root');
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([
       { ...finding, reason: 'KeyExpired' },
     ]);
@@ -83,7 +83,7 @@ describe('the check of a ProviderConfig', () => {
 
   it('advises to look at a pool with a failed disk, which still works', async () => {
     await startTrueNasPlatformFixture();
-    nasFixture.room.nas.pools.get('tank')!.status = 'DEGRADED';
+    nasFixture.simulator.nas.pools.get('tank')!.status = 'DEGRADED';
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toEqual([
       {
         ...{ field: 'truenas.pool', reason: 'PoolDegraded', advice: true },
@@ -97,8 +97,8 @@ describe('the check of a ProviderConfig', () => {
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([
       { field: 'truenas.datasetPrefix', reason: 'PrefixUnusable' },
     ]);
-    nasFixture.room.nas.pools.get('tank')!.status = 'FAULTED';
-    Object.assign(nasFixture.room.nas, { hasKvm: false });
+    nasFixture.simulator.nas.pools.get('tank')!.status = 'FAULTED';
+    Object.assign(nasFixture.simulator.nas, { hasKvm: false });
     expect(await checkPlatformConfig(new TrueNasProviderProcess())).toContainEqual(
       expect.objectContaining({ reason: 'VirtualizationUnsupported' }),
     );

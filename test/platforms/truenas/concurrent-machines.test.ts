@@ -20,7 +20,7 @@ it('concurrent observations of machines share calls, and each machine observes i
   const alone = asked();
   const empty = dumpWithoutImageCache();
   // The latency of a remote system, so that all calls are made before the first reply.
-  nasFixture.room.setLatency('*', 20);
+  nasFixture.simulator.setLatency('*', 20);
   const names = Array.from({ length: 8 }, (_, i) => `of-eight-${i}`);
   const records = names.map((name) => [name, { progress: undefined } as MachineRecord] as const);
   await Promise.all(records.map(([name, durable]) => process.walk('provision', name, durable)));

@@ -47,7 +47,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
         let seen = 0;
         const killAt = (call: InterceptedCall) => {
           if (seen === at) void process.kill();
-          if (call.room === 'truenas') seen += 1;
+          if (call.simulator === 'truenas') seen += 1;
         };
         const hush = nasFixture.switchboard.onCall(killAt);
         const resume = async (plan: 'provision' | 'release') => {
@@ -81,7 +81,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
 
     it('S29: an upload of a killed process is finished before its dataset is destroyed: no folder is left in its place', async () => {
       const { empty } = await recordBaselineRun(version);
-      const letGo = nasFixture.room.hangNextJob('filesystem.put');
+      const letGo = nasFixture.simulator.hangNextJob('filesystem.put');
       const durable: MachineRecord = { progress: undefined };
       const process = new TrueNasProviderProcess();
       const client = await nasFixture.login();
@@ -159,7 +159,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       const process = new TrueNasProviderProcess();
       let restarted: Promise<void> | undefined;
       nasFixture.switchboard.onCall(({ name }) => {
-        if (name === 'vm.device.create') restarted ??= nasFixture.room.restart();
+        if (name === 'vm.device.create') restarted ??= nasFixture.simulator.restart();
       });
       expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
       await restarted;
@@ -184,7 +184,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
 
     it('T8, G9: a job that fails after its 200 is noticed', async () => {
       await startTrueNasPlatformFixture({ version });
-      nasFixture.room.failNextJob('filesystem.put', 'it broke');
+      nasFixture.simulator.failNextJob('filesystem.put', 'it broke');
       const durable: MachineRecord = { progress: undefined };
       expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
         kind: 'finished',
@@ -200,7 +200,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
         if (name === 'vm.device.create' && nasFixture.runner.started.length === 0) void first.kill();
       });
       await first.walk('provision', 'shop-cp-0', durable).catch(() => {});
-      await nasFixture.room.restart({ hostReboot: true });
+      await nasFixture.simulator.restart({ hostReboot: true });
       expect(nasFixture.runner.started).toHaveLength(1);
       expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
         kind: 'finished',
@@ -217,7 +217,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       let lost = false;
       nasFixture.switchboard.onCall(({ name }) => {
         if (name !== 'vm.device.create' || lost) return;
-        const [device] = nasFixture.room.nas.devices.values();
+        const [device] = nasFixture.simulator.nas.devices.values();
         lost = device !== undefined;
         if (device) void client.call('vm.device.delete', device.id);
       });

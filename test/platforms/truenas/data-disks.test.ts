@@ -100,7 +100,7 @@ describe.each(testedReleases)('data disks on TrueNAS %s', (version) => {
     await startTrueNasPlatformFixture({ version, seed });
     const before = remainingState();
     const durable = await makeMachine();
-    const { datasets } = nasFixture.room.nas;
+    const { datasets } = nasFixture.simulator.nas;
     for (const [i, sizeGiB] of [50, 60, 50].entries()) {
       const zvol = datasets.get(namesOf(durable)[i] ?? '');
       expect(zvol?.type).toBe('VOLUME');
@@ -184,7 +184,7 @@ describe('data disks', () => {
     expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable, other)).toMatchObject({
       kind: 'finished',
     });
-    expect(namesOf(durable).map((name) => nasFixture.room.nas.datasets.has(name))).toEqual([true, true, true]);
+    expect(namesOf(durable).map((name) => nasFixture.simulator.nas.datasets.has(name))).toEqual([true, true, true]);
     expect(await new TrueNasProviderProcess().walk('release', 'shop-cp-0', durable, other)).toMatchObject({
       kind: 'finished',
     });
@@ -204,7 +204,7 @@ describe('data disks', () => {
     await startTrueNasPlatformFixture({ seed });
     const durable = await makeMachine();
     const [, , lost = ''] = namesOf(durable);
-    nasFixture.room.nas.datasets.delete(lost);
+    nasFixture.simulator.nas.datasets.delete(lost);
     const before = toJsonText(dumpNas());
     const step = truenas.provision.find(({ name }) => name === 'data-disks-created');
     const facts = { ...durable.progress!.facts, joined: true };
@@ -220,7 +220,7 @@ describe('data disks', () => {
     await startTrueNasPlatformFixture({ seed });
     const before = remainingState();
     const durable = await makeMachine();
-    await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
+    await nasFixture.simulator.powerOff(String(durable.progress?.facts['vm']));
     const context = new TrueNasProviderProcess().context('shop-cp-0', {}, change);
     const ours = { installation: context.owner.installation, provider: context.owner.provider };
     const [orphan] = await truenas.garbage!.orphans!.find({
@@ -251,13 +251,13 @@ describe('data disks', () => {
     expect(await new TrueNasProviderProcess().walk('release', 'shop-cp-0', durable, change)).toMatchObject({
       kind: 'finished',
     });
-    expect(nasFixture.room.nas.datasets.has(folder)).toBe(true);
+    expect(nasFixture.simulator.nas.datasets.has(folder)).toBe(true);
   });
 
   it('are reported when they are not attached', async () => {
     await startTrueNasPlatformFixture({ seed });
     const durable = await makeMachine();
-    await nasFixture.room.loseDevice(String(durable.progress?.facts['vm']), ({ path }) =>
+    await nasFixture.simulator.loseDevice(String(durable.progress?.facts['vm']), ({ path }) =>
       String(path).endsWith('/disk-cache'),
     );
     expect(
@@ -268,11 +268,11 @@ describe('data disks', () => {
   });
 
   it.each<[string, (zvol: string) => unknown, object]>([
-    ['is gone', (zvol) => nasFixture.room.nas.datasets.delete(zvol), { reason: 'DiskGone', zvol: true }],
+    ['is gone', (zvol) => nasFixture.simulator.nas.datasets.delete(zvol), { reason: 'DiskGone', zvol: true }],
     [
       'has lost our ownership mark',
       (zvol) => {
-        const dataset = nasFixture.room.nas.datasets.get(zvol);
+        const dataset = nasFixture.simulator.nas.datasets.get(zvol);
         dataset?.userProperties.clear();
         dataset?.properties.delete('comments');
       },
@@ -280,10 +280,10 @@ describe('data disks', () => {
     ],
     [
       'is on a faulted pool',
-      () => Object.assign(nasFixture.room.nas.pools.get('fast')!, { status: 'FAULTED' }),
+      () => Object.assign(nasFixture.simulator.nas.pools.get('fast')!, { status: 'FAULTED' }),
       { reason: 'PoolFaulted' },
     ],
-    ['is on a pool that was exported', () => nasFixture.room.nas.pools.delete('fast'), { reason: 'PoolGone' }],
+    ['is on a pool that was exported', () => nasFixture.simulator.nas.pools.delete('fast'), { reason: 'PoolGone' }],
   ])(
     'T42: one that %s is reported with its reason',
     async (_, lose, { reason, zvol }: { reason?: string; zvol?: boolean }) => {
@@ -311,7 +311,7 @@ describe('data disks', () => {
       },
       { field: 'truenas.datasetPrefix', reason: 'PrefixUnusable', message: expect.stringContaining('fast/talos') },
     ]);
-    nasFixture.room.nas.pools.get('fast')!.status = 'FAULTED';
+    nasFixture.simulator.nas.pools.get('fast')!.status = 'FAULTED';
     expect(await checkPlatformConfig(new TrueNasProviderProcess(), change)).toContainEqual({
       field: 'truenas.sizes[0].disks[1].pool',
       reason: 'PoolUnhealthy',
@@ -337,7 +337,7 @@ describe('data disks', () => {
     expect(await foresee(3)).toEqual([
       {
         field: 'truenas.sizes',
-        reason: 'RoomShort',
+        reason: 'InsufficientDiskSpace',
         message: expect.stringMatching(/^fast has space for the disks of 2 of 3 machines .* all disks take 330\.0 GiB/),
       },
     ]);
@@ -347,7 +347,7 @@ describe('data disks', () => {
     await startTrueNasPlatformFixture({ seed });
     const durable = await makeMachine();
     for (const name of namesOf(durable)) {
-      const { blocks } = await stat(realPath(nasFixture.room.nas, `/dev/zvol/${name}`));
+      const { blocks } = await stat(realPath(nasFixture.simulator.nas, `/dev/zvol/${name}`));
       expect(blocks).toBe(0);
     }
   });

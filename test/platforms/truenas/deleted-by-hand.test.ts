@@ -17,7 +17,7 @@ import {
 useTrueNasPlatformFixture();
 
 const factOf = ({ progress }: MachineRecord, name: string) => String(progress?.facts[name]);
-const removeFile = (path: string) => rm(realPath(nasFixture.room.nas, path));
+const removeFile = (path: string) => rm(realPath(nasFixture.simulator.nas, path));
 const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
 const deleteDataset = (id: string) => call('pool.dataset.delete', id, { recursive: true });
 const deleteVm = (durable: MachineRecord, zvols = false) =>
@@ -94,7 +94,7 @@ describe('a return to an earlier step', () => {
     await startTrueNasPlatformFixture();
     const durable: MachineRecord = { progress: undefined };
     nasFixture.switchboard.onCall(({ name }) => {
-      if (name === 'vm.device.create') void nasFixture.room.loseVm(factOf(durable, 'vm'));
+      if (name === 'vm.device.create') void nasFixture.simulator.loseVm(factOf(durable, 'vm'));
     });
     const process = new TrueNasProviderProcess();
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({
@@ -143,8 +143,8 @@ describe('a return to an earlier step', () => {
     const client = await nasFixture.login();
     await client.job('pool.dataset.lock', 'tank/talos');
     // The dataset is not mounted any more.
-    const seed = realPath(nasFixture.room.nas, factOf(durable, 'seed'));
-    await rename(seed, `${nasFixture.room.nas.folder}/hidden`);
+    const seed = realPath(nasFixture.simulator.nas, factOf(durable, 'seed'));
+    await rename(seed, `${nasFixture.simulator.nas.folder}/hidden`);
     const before = toJsonText(dumpNas());
     const process = new TrueNasProviderProcess();
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({
@@ -152,7 +152,7 @@ describe('a return to an earlier step', () => {
       reason: 'TRUENAS_DATASET_LOCKED',
     });
     expect(toJsonText(dumpNas())).toBe(before);
-    await rename(`${nasFixture.room.nas.folder}/hidden`, seed);
+    await rename(`${nasFixture.simulator.nas.folder}/hidden`, seed);
     await client.job('pool.dataset.unlock', 'tank/talos', { datasets: [{ name: 'tank/talos', passphrase }] });
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
     expect(durable.progress?.facts['returns']).toBeUndefined();

@@ -27,9 +27,9 @@ const disks = (data: number, osd: number) => [
 const twoPools = { pools: [{ name: 'tank' }, { name: 'fast' }] };
 
 const nameOf = () => String(vmOf('shop-cp-0')!.row['name']);
-const off = () => nasFixture.room.powerOff(nameOf());
+const off = () => nasFixture.simulator.powerOff(nameOf());
 const property = (end: string, name: string): number => {
-  const [, found] = [...nasFixture.room.nas.datasets].find(
+  const [, found] = [...nasFixture.simulator.nas.datasets].find(
     ([id]) => id.includes('shop_cp_0') && id.endsWith(`/${end}`),
   )!;
   return Number(found.properties.get(name)) / gibibyte;
@@ -154,13 +154,13 @@ describe('a member of a cluster', () => {
 
   it('T23, T21: is rejected for lack of space, reports it, retries every ten minutes, and is started all the same', async () => {
     const kept = await startMember({ now: sized(60) });
-    await nasFixture.room.fillPool('tank', gibibyte);
+    await nasFixture.simulator.fillPool('tank', gibibyte);
     await off();
     const told = await kept.rest();
     expect(told).toMatchObject({ reasons: ['DiskSmaller'], seconds: 45 });
     expect(told.words).toMatch(/has 40 GiB; the configured size is 60 GiB\. TrueNAS rejected .* more than 80%/);
     expect([changes(), guestDiskGiB()]).toEqual([['pool.dataset.update', 'vm.start'], [40]]);
-    await nasFixture.room.fillPool('tank', 500 * gibibyte);
+    await nasFixture.simulator.fillPool('tank', 500 * gibibyte);
     expect(await kept.once()).toMatchObject({ reasons: ['DiskSmaller'], seconds: 45 });
     expect(changes()).toEqual([]);
     kept.process = new TrueNasProviderProcess(later(11));
@@ -221,10 +221,10 @@ describe('a member of a cluster', () => {
   it('T23: keeps the approval while TrueNAS rejects the growth', async () => {
     const now = sized(40, disks(50, 80));
     const kept = await startMember({ made: sized(40, disks(50, 60)), now, wishes: { approve: 'RawDiskSmaller' } });
-    await nasFixture.room.fillPool('fast', gibibyte);
+    await nasFixture.simulator.fillPool('fast', gibibyte);
     expect(await kept.rest()).toMatchObject({ reasons: ['RawDiskSmaller'] });
     expect([kept.machine.metadata.annotations, kept.events]).toEqual([{ [annotations.approve]: 'RawDiskSmaller' }, []]);
-    await nasFixture.room.fillPool('fast', 500 * gibibyte);
+    await nasFixture.simulator.fillPool('fast', 500 * gibibyte);
     kept.process = new TrueNasProviderProcess(later(11));
     expect(await kept.rest()).toMatchObject({ reasons: ['RestartDue'] });
     expect([sizeOf('disk-osd'), kept.events]).toEqual([80, ['Repaired']]);

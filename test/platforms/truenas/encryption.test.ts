@@ -41,15 +41,15 @@ const remainingState = () => {
 };
 /** Our datasets, with the encryption of each. */
 const encryption = () =>
-  [...nasFixture.room.nas.datasets.values()]
+  [...nasFixture.simulator.nas.datasets.values()]
     .filter(({ id }) => id.includes('/shop_cp_0_'))
     .map((one) => [one.id.replace(/shop_cp_0_\w+/, 'm'), one.encryption && { ...one.encryption, secret: '' }]);
 const ownEncryption = (loaded = true) => ({ algorithm: 'AES-256-GCM', format: 'passphrase', loaded, secret: '' });
 const roots = () =>
-  [...nasFixture.room.nas.datasets.values()].filter((one) => one.encryption && one.id.includes('shop_cp_0'));
+  [...nasFixture.simulator.nas.datasets.values()].filter((one) => one.encryption && one.id.includes('shop_cp_0'));
 const areLocked = () => roots().map((one) => !one.encryption?.loaded);
 const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
-const reboot = () => nasFixture.room.restart({ hostReboot: true });
+const reboot = () => nasFixture.simulator.restart({ hostReboot: true });
 const isOn = () => vmOf(machine)?.guest !== undefined;
 const unlocks = () => nasFixture.switchboard.calls.filter(({ name }) => name === 'pool.dataset.unlock').length;
 
@@ -217,7 +217,7 @@ describe('an encrypted machine', () => {
   it('T26, T42: that is gone and locked is unlocked automatically, and created again around its disks after approval', async () => {
     const keeping = await startMember();
     await reboot();
-    await nasFixture.room.loseVm(String(vmOf(machine)?.row['name']));
+    await nasFixture.simulator.loseVm(String(vmOf(machine)?.row['name']));
     const told = await keeping.rest();
     expect(told).toMatchObject({ reasons: ['VmGone'], words: expect.stringMatching(/still exists/) });
     expect(areLocked()).toEqual([false, false]);
@@ -286,11 +286,11 @@ describe('an encrypted machine', () => {
     await startTrueNasPlatformFixture({ seed });
     const durable = await makeMachine();
     const id = String(durable.progress?.facts['dataset']);
-    const found = nasFixture.room.nas.datasets.get(id);
+    const found = nasFixture.simulator.nas.datasets.get(id);
     found?.userProperties.clear();
     found?.properties.delete('comments');
     await release(durable);
-    expect([nasFixture.room.nas.datasets.has(id), diskKeyStore.secrets.size]).toEqual([true, 1]);
+    expect([nasFixture.simulator.nas.datasets.has(id), diskKeyStore.secrets.size]).toEqual([true, 1]);
   });
 
   it('T26: that was created before the encryption of its size stays unchanged, and a preview describes the next one', async () => {

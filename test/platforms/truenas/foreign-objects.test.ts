@@ -70,7 +70,7 @@ describe('foreign objects', () => {
         string,
         string,
       ];
-      await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
+      await nasFixture.simulator.powerOff(String(durable.progress?.facts['vm']));
       const client = await nasFixture.login();
       const other = await client.call('vm.create', { name: 'other', memory: 1024 });
       const attributes = attributesOf(dataset, seed);
@@ -129,10 +129,10 @@ describe('foreign objects', () => {
     });
     const [first, second]: [MachineRecord, MachineRecord] = [{ progress: undefined }, { progress: undefined }];
     await Promise.all([one.walk('provision', 'shop-cp-0', first), two.walk('provision', 'shop-cp-0', second)]);
-    expect(nasFixture.room.nas.vms.size).toBe(2);
-    const kept = toJsonText(nasFixture.room.nas.vms.get(Number(second.progress?.facts['vmId']))?.row);
+    expect(nasFixture.simulator.nas.vms.size).toBe(2);
+    const kept = toJsonText(nasFixture.simulator.nas.vms.get(Number(second.progress?.facts['vmId']))?.row);
     expect(await one.walk('release', 'shop-cp-0', first)).toMatchObject({ kind: 'finished' });
-    expect(nasFixture.room.nas.vms.size).toBe(1);
-    expect(toJsonText(nasFixture.room.nas.vms.get(Number(second.progress?.facts['vmId']))?.row)).toBe(kept);
+    expect(nasFixture.simulator.nas.vms.size).toBe(1);
+    expect(toJsonText(nasFixture.simulator.nas.vms.get(Number(second.progress?.facts['vmId']))?.row)).toBe(kept);
   });
 });

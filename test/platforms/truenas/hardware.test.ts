@@ -109,7 +109,7 @@ describe('the hardware of a machine on TrueNAS', () => {
   it('D11: is left as it is while the system lacks the memory for it', async () => {
     await startTrueNasPlatformFixture({ seed: { ...seed, memoryMiB: 12_288 } });
     const durable = await provisionMember();
-    const isShort = (result: AdvanceResult) => 'reason' in result && result.reason === 'MemoryShort';
+    const isShort = (result: AdvanceResult) => 'reason' in result && result.reason === 'InsufficientMemory';
     const result = await new HardwareProcess().change(durable, sized({ memoryMiB: 16_384 }), isShort);
     expect(result).toMatchObject({
       progress: { step: 'hardware-admitted' },

@@ -55,7 +55,7 @@ async function cacheImage(): Promise<{ readonly facts: Facts; readonly dataset: 
 }
 
 const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
-const isThere = (dataset: string) => nasFixture.room.nas.datasets.has(dataset);
+const isThere = (dataset: string) => nasFixture.simulator.nas.datasets.has(dataset);
 
 /** A foreign machine with that disc in it. */
 async function foreignVm(path: string): Promise<number> {
@@ -113,14 +113,14 @@ describe('an image stays', () => {
   async function provisionedAndOff(): Promise<void> {
     const durable: MachineRecord = { progress: undefined };
     await new TrueNasProviderProcess().walk('provision', 'shop-cp-1', durable);
-    await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
+    await nasFixture.simulator.powerOff(String(durable.progress?.facts['vm']));
   }
   const unmark = (dataset: string) => {
     const keys = ['installation', 'provider', 'machine'].map((key) => ({ key: `openmcp.talos:${key}`, remove: true }));
     return call('pool.dataset.update', dataset, { comments: '', user_properties_update: keys });
   };
   function move(dataset: string, parent: string): void {
-    const { datasets } = nasFixture.room.nas;
+    const { datasets } = nasFixture.simulator.nas;
     const found = datasets.get(dataset)!;
     datasets.delete(dataset);
     const id = `${parent}/${dataset.split('/').at(-1)}`;
@@ -131,9 +131,9 @@ describe('an image stays', () => {
     await startTrueNasPlatformFixture();
     const cache = await cacheImage();
     await arrange(cache);
-    const before = [...nasFixture.room.nas.datasets.keys()];
+    const before = [...nasFixture.simulator.nas.datasets.keys()];
     for (const hour of [0, 25, 50, 75]) expect(await collectAt(hour, () => needed(cache))).toEqual([]);
-    expect([...nasFixture.room.nas.datasets.keys()]).toEqual(before);
+    expect([...nasFixture.simulator.nas.datasets.keys()]).toEqual(before);
     expect(
       nasFixture.switchboard.calls.filter(
         ({ name, detail }) => name === 'pool.dataset.delete' && (detail as unknown[])[0] === cache.dataset,
@@ -181,7 +181,7 @@ describe('an image stays', () => {
       looks += 1;
       if (looks !== 2) return;
       const id = 77;
-      nasFixture.room.nas.devices.set(id, { id, vm, order: null, attributes: { dtype: 'CDROM', path } } as never);
+      nasFixture.simulator.nas.devices.set(id, { id, vm, order: null, attributes: { dtype: 'CDROM', path } } as never);
     });
     expect(await collectAt(25)).toEqual([]);
     hush();
@@ -230,7 +230,7 @@ describe('a removal', () => {
         await collectAt(0);
         const process = new TrueNasProviderProcess();
         let seen = 0;
-        const hush = nasFixture.switchboard.judge(({ room: where, name }) => {
+        const hush = nasFixture.switchboard.judge(({ simulator: where, name }) => {
           if (
             where !== 'truenas' ||
             /^(auth|core|system)\./.test(name) ||

@@ -26,7 +26,7 @@ const downloadCount = () => nasFixture.switchboard.calls.filter(({ name }) => na
 async function withImage(process = new TrueNasProviderProcess()): Promise<string> {
   const durable: MachineRecord = { progress: undefined };
   expect(await provision('shop-cp-0', process, durable)).toMatchObject(finishedVerdict);
-  return realPath(nasFixture.room.nas, String(durable.progress?.facts['image']));
+  return realPath(nasFixture.simulator.nas, String(durable.progress?.facts['image']));
 }
 
 /** Replaces the bytes, with the same size and date. */
@@ -72,7 +72,7 @@ describe('a cached image', () => {
   it('T31: that is exchanged between the check and its use is not attached', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provisionUpTo('devices-attached');
-    const file = realPath(nasFixture.room.nas, String(durable.progress?.facts['image']));
+    const file = realPath(nasFixture.simulator.nas, String(durable.progress?.facts['image']));
     const right = hashOf(file);
     exchangeBytes(file);
     expect(await provision('shop-cp-0', new TrueNasProviderProcess(), durable)).toMatchObject(finishedVerdict);
@@ -96,7 +96,10 @@ describe('a cached image', () => {
   });
 
   it.each([
-    ['a failed job that its reply does not report', () => nasFixture.room.failNextJob('filesystem.get', 'it broke')],
+    [
+      'a failed job that its reply does not report',
+      () => nasFixture.simulator.failNextJob('filesystem.get', 'it broke'),
+    ],
     [
       'a broken reply',
       () => nasFixture.switchboard.fail('truenas', /_download$/, { kind: 'cut', of: 'answer', bytes: 1000 }, 1),
@@ -125,7 +128,7 @@ describe('a cached image', () => {
     });
     hush();
     const note = [{ key: 'openmcp.talos:size', remove: true }];
-    const [dataset] = [...nasFixture.room.nas.datasets.keys()].filter((id) => /\/images\//.test(id));
+    const [dataset] = [...nasFixture.simulator.nas.datasets.keys()].filter((id) => /\/images\//.test(id));
     await (await nasFixture.login()).call('pool.dataset.update', dataset, { user_properties_update: note });
     expect(await provision('shop-cp-1', new TrueNasProviderProcess(), durable)).toMatchObject(finishedVerdict);
   });
@@ -133,7 +136,9 @@ describe('a cached image', () => {
 
 describe('a downloaded image', () => {
   const noted = () =>
-    [...nasFixture.room.nas.datasets.values()].filter(({ userProperties }) => userProperties.has('openmcp.talos:size'));
+    [...nasFixture.simulator.nas.datasets.values()].filter(({ userProperties }) =>
+      userProperties.has('openmcp.talos:size'),
+    );
 
   it('T31: is compared with the hash that its factory promises, and not used when it differs', async () => {
     await startTrueNasPlatformFixture({ images: { checksums: true } });

@@ -87,7 +87,7 @@ async function provisionWithInterference(
   const client = await nasFixture.login();
   const done = interfereAtCall(name, nth, () => work(client));
   // Enough latency for foreign work in between.
-  nasFixture.room.setLatency('vm.device.create', 20);
+  nasFixture.simulator.setLatency('vm.device.create', 20);
   const durable: MachineRecord = { progress: undefined };
   const finish = async () => {
     const verdict = await process.walk('provision', 'shop-cp-0', durable);
@@ -98,7 +98,7 @@ async function provisionWithInterference(
 }
 
 const deviceOf = (machine: string, dtype: string) =>
-  [...nasFixture.room.nas.devices.values()].find(
+  [...nasFixture.simulator.nas.devices.values()].find(
     (one) => one.vm === vmOf(machine)?.id && one.attributes['dtype'] === dtype,
   );
 const loseDisk = (client: RawClient) => client.call('vm.device.delete', deviceOf('shop-cp-0', 'DISK')?.id);
@@ -112,7 +112,7 @@ describe('a value that was found or created more than a minute ago', () => {
       'POST /_upload',
       1,
       async () => {
-        file = realPath(nasFixture.room.nas, String(deviceOf('warm-up', 'CDROM')?.attributes['path']));
+        file = realPath(nasFixture.simulator.nas, String(deviceOf('warm-up', 'CDROM')?.attributes['path']));
         right = hashOf(file);
         writeFileSync(file, 'another image');
         leap(61);
@@ -183,8 +183,8 @@ describe('a value that a step has passed on', () => {
   });
 
   it.each([
-    ['the connection broke', () => nasFixture.room.restart()],
-    ['the job of its stop failed', async () => void nasFixture.room.failNextJob('vm.stop', 'it broke')],
+    ['the connection broke', () => nasFixture.simulator.restart()],
+    ['the job of its stop failed', async () => void nasFixture.simulator.failNextJob('vm.stop', 'it broke')],
   ])('does not prove that a machine is off when %s', async (_, strike) => {
     const { process, durable, finish } = await provisionWithInterference('vm.stop', 1, strike);
     await finish();

@@ -40,7 +40,7 @@ describe('a machine on TrueNAS', () => {
       bootloader: 'UEFI',
     });
     // In full: TrueNAS reserves a little more than the size for its own records.
-    const disk = nasFixture.room.nas.datasets.get(`${durable.progress?.facts['dataset']}/boot`);
+    const disk = nasFixture.simulator.nas.datasets.get(`${durable.progress?.facts['dataset']}/boot`);
     expect(Number(disk?.properties.get('refreservation'))).toBeGreaterThan(40 * 2 ** 30);
     const [machine] = nasFixture.runner.started;
     expect(machine).toMatchObject({ vcpus: 2, memoryMiB: 4096, firmware: 'uefi', cpuModel: 'host' });
@@ -74,7 +74,7 @@ describe('a machine on TrueNAS', () => {
     durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, joined: true } };
     await process.walk('release', 'shop-cp-0', durable);
     const calls = nasFixture.switchboard.calls.filter(
-      (call) => call.room === 'truenas' && changingCallPattern.test(call.name),
+      (call) => call.simulator === 'truenas' && changingCallPattern.test(call.name),
     );
     const { vmId, dataset } = durable.progress.facts;
     const deleted = calls.flatMap(({ name, detail }) => (name.endsWith('.delete') ? [(detail as unknown[])[0]] : []));
@@ -97,7 +97,7 @@ describe('a machine on TrueNAS', () => {
     const durable: MachineRecord = { progress: undefined };
     await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable);
     const facts = toJsonText(durable.progress?.facts);
-    expect(facts).not.toContain(nasFixture.room.line.credentials['apiKey']);
+    expect(facts).not.toContain(nasFixture.simulator.line.credentials['apiKey']);
     expect(Object.keys(durable.progress!.facts).sort()).toEqual(
       [
         'address',
@@ -131,7 +131,7 @@ describe('a machine on TrueNAS', () => {
     );
     expect(verdicts.map(({ kind }) => kind)).toEqual(Array(4).fill('finished'));
     expect(imageDownloadCount()).toBe(1);
-    expect(nasFixture.room.nas.vms.size).toBe(4);
+    expect(nasFixture.simulator.nas.vms.size).toBe(4);
     expect(new Set(addressClaims.values()).size).toBe(4);
   });
 
@@ -144,7 +144,7 @@ describe('a machine on TrueNAS', () => {
       [false, 'hangs', 1],
     ] as const) {
       nasFixture.runner.minding = minding;
-      const letGo = stop === 'hangs' ? nasFixture.room.hangNextJob('vm.stop') : () => {};
+      const letGo = stop === 'hangs' ? nasFixture.simulator.hangNextJob('vm.stop') : () => {};
       const durable: MachineRecord = { progress: undefined };
       const process = new TrueNasProviderProcess();
       await process.walk('provision', 'shop-cp-0', durable);

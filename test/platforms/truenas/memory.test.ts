@@ -14,7 +14,7 @@ import {
 useTrueNasPlatformFixture();
 
 const gibibyte = 2 ** 30;
-const isShort = (verdict: AdvanceResult) => 'reason' in verdict && verdict.reason === 'MemoryShort';
+const isShort = (verdict: AdvanceResult) => 'reason' in verdict && verdict.reason === 'InsufficientMemory';
 const callsOf = (name: string) => nasFixture.switchboard.calls.filter((call) => call.name === name).length;
 const memoryFor = async (machines: number) => {
   const client = await nasFixture.login();
@@ -60,7 +60,7 @@ describe('memory on a TrueNAS system', () => {
     const client = await nasFixture.login();
     const other = await client.call('vm.create', { name: 'other', memory: 4096 });
     const hush = nasFixture.switchboard.onCall(({ name }) => {
-      if (name === 'vm.device.create' && !nasFixture.room.nas.vms.get(other.id)?.guest)
+      if (name === 'vm.device.create' && !nasFixture.simulator.nas.vms.get(other.id)?.guest)
         void client.ask('vm.start', other.id);
     });
     const durable: MachineRecord = { progress: undefined };
@@ -88,9 +88,11 @@ describe('memory on a TrueNAS system', () => {
     });
     expect(await process.walk('provision', 'shop-cp-0', stalled)).toMatchObject({ reason: 'TRUENAS_POOL_FULL' });
     hush();
-    await nasFixture.room.fillPool('tank', 500 * gibibyte);
+    await nasFixture.simulator.fillPool('tank', 500 * gibibyte);
     expect(await process.walk('provision', 'shop-cp-1', { progress: undefined })).toMatchObject({ kind: 'finished' });
-    expect(await process.walk('provision', 'shop-cp-0', stalled, {}, isShort)).toMatchObject({ reason: 'MemoryShort' });
+    expect(await process.walk('provision', 'shop-cp-0', stalled, {}, isShort)).toMatchObject({
+      reason: 'InsufficientMemory',
+    });
     expect(vmOf('shop-cp-0')).toBeUndefined();
   });
 
@@ -102,7 +104,9 @@ describe('memory on a TrueNAS system', () => {
     const verdict = await process.walk('provision', 'shop-cp-0', given, {}, ({ kind }) => kind === 'error');
     expect(verdict.progress.step).toBe('vm-created');
     const other: MachineRecord = { progress: undefined };
-    expect(await process.walk('provision', 'shop-cp-1', other, {}, isShort)).toMatchObject({ reason: 'MemoryShort' });
+    expect(await process.walk('provision', 'shop-cp-1', other, {}, isShort)).toMatchObject({
+      reason: 'InsufficientMemory',
+    });
     await process.walk('release', 'shop-cp-0', given);
     expect(await process.walk('provision', 'shop-cp-1', other)).toMatchObject({ kind: 'finished' });
   });

@@ -26,7 +26,7 @@ describe('problems that need a manual repair', () => {
     });
     hush();
     expect(await client.call('vm.query')).toEqual([]);
-    await nasFixture.room.fillPool('tank', 500 * 2 ** 30);
+    await nasFixture.simulator.fillPool('tank', 500 * 2 ** 30);
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
   });
 
@@ -39,18 +39,18 @@ describe('problems that need a manual repair', () => {
     });
     await first.walk('provision', 'shop-cp-0', durable).catch(() => {});
     hush();
-    await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
-    Object.assign(nasFixture.room.nas, { hasKvm: false });
+    await nasFixture.simulator.powerOff(String(durable.progress?.facts['vm']));
+    Object.assign(nasFixture.simulator.nas, { hasKvm: false });
     expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
       kind: 'failed',
       reason: 'TRUENAS_VM_BROKEN',
       message: expect.stringContaining('ERROR'),
     });
-    expect(nasFixture.room.nas.vms.size).toBe(1);
+    expect(nasFixture.simulator.nas.vms.size).toBe(1);
     expect(await new TrueNasProviderProcess().walk('release', 'shop-cp-0', durable)).toMatchObject({
       kind: 'finished',
     });
-    expect(nasFixture.room.nas.vms.size).toBe(0);
+    expect(nasFixture.simulator.nas.vms.size).toBe(0);
   });
 
   it('another system under truenas.url does not count as an empty one', async () => {
@@ -59,7 +59,7 @@ describe('problems that need a manual repair', () => {
     const process = new TrueNasProviderProcess();
     await process.walk('provision', 'shop-cp-0', durable);
     durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, system: 'other.example.org' } };
-    const { vms, datasets } = nasFixture.room.nas;
+    const { vms, datasets } = nasFixture.simulator.nas;
     const kept = { vms: [...vms], datasets: [...datasets] };
     vms.clear();
     for (const id of [...datasets.keys()]) if (id.includes('shop_cp_0')) datasets.delete(id);

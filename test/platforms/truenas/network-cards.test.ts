@@ -87,7 +87,7 @@ describe('network cards of a machine on TrueNAS', () => {
       ...{ kind: 'failed', reason: 'MacTaken' },
       message: expect.stringMatching(new RegExp(`number ${other.id} on .* card with the MAC address ${mac}`, 'i')),
     });
-    expect(nasFixture.room.nas.vms.size).toBe(1);
+    expect(nasFixture.simulator.nas.vms.size).toBe(1);
     await client.call('vm.device.delete', card.id);
     expect(await process.walk('provision', 'shop-cp-0', durable, change)).toMatchObject({ kind: 'finished' });
   });
@@ -98,7 +98,7 @@ describe('network cards of a machine on TrueNAS', () => {
     const kept = new MemberFixture(await provisionMember(change), {}, change);
     const name = String(vmOf('shop-cp-0')?.row['name']);
     const second = (one: Record<string, unknown>): boolean => one['nic_attach'] === 'br1';
-    await nasFixture.room.loseDevice(name, second);
+    await nasFixture.simulator.loseDevice(name, second);
     const told = await kept.rest();
     expect(told).toMatchObject({
       reasons: ['DeviceMissing'],
@@ -107,7 +107,7 @@ describe('network cards of a machine on TrueNAS', () => {
     kept.wish({ approve: 'DeviceMissing' });
     expect(await kept.rest()).toMatchObject({ reasons: [] });
     expect(nasFixture.runner.started.at(-1)?.nics).toHaveLength(2);
-    for (const { attributes } of nasFixture.room.nas.devices.values())
+    for (const { attributes } of nasFixture.simulator.nas.devices.values())
       if (attributes['nic_attach'] === 'br1') Object.assign(attributes, { nic_attach: 'br0' });
     kept.process = new TrueNasProviderProcess();
     expect(await kept.rest()).toMatchObject({
@@ -116,7 +116,9 @@ describe('network cards of a machine on TrueNAS', () => {
     });
     kept.wish({ approve: 'CardMoved' });
     expect(await kept.rest()).toMatchObject({ reasons: [] });
-    const cards = [...nasFixture.room.nas.devices.values()].flatMap(({ attributes }) => attributes['nic_attach'] ?? []);
+    const cards = [...nasFixture.simulator.nas.devices.values()].flatMap(
+      ({ attributes }) => attributes['nic_attach'] ?? [],
+    );
     expect(cards).toEqual(['br0', 'br1']);
   });
 

@@ -50,7 +50,7 @@ async function observeInBulk(facts: Facts, process = new TrueNasProviderProcess(
 const name = (facts: Facts) => String(facts['vm']);
 const row = () => vmOf('shop-cp-0')!.row;
 const withoutDisk = (facts: Facts) =>
-  nasFixture.room.loseDevice(
+  nasFixture.simulator.loseDevice(
     name(facts),
     ({ dtype, path }) => dtype === 'DISK' && path === `/dev/zvol/${facts['dataset']}/boot`,
   );
@@ -61,34 +61,34 @@ const stoppedState = { exists: true, runs: false };
 const cases: Case[] = [
   [
     'switched off by hand',
-    (facts) => nasFixture.room.powerOff(name(facts)),
+    (facts) => nasFixture.simulator.powerOff(name(facts)),
     { ...stoppedState, reasons: ['PoweredOff'] },
     /off/,
   ],
   ['suspended', () => call('vm.suspend', 1), { exists: true, reasons: ['Suspended'] }, /suspended/],
   [
     'in an unknown state',
-    () => Object.assign(nasFixture.room.nas, { hasKvm: false }),
+    () => Object.assign(nasFixture.simulator.nas, { hasKvm: false }),
     { exists: true, reasons: ['StateUnknown'] },
     /the state ERROR/,
   ],
   [
     'deleted by hand',
-    (facts) => nasFixture.room.loseVm(name(facts)),
+    (facts) => nasFixture.simulator.loseVm(name(facts)),
     { exists: false, reasons: ['VmGone'] },
     /no virtual machine/i,
   ],
   ['without its disk', withoutDisk, { ...runningState, reasons: ['DeviceMissing'] }, /boot disk/],
   [
     'without its network card',
-    (facts) => nasFixture.room.loseDevice(name(facts), ({ dtype }) => dtype === 'NIC'),
+    (facts) => nasFixture.simulator.loseDevice(name(facts), ({ dtype }) => dtype === 'NIC'),
     { ...runningState, reasons: ['DeviceMissing'] },
     /network card is missing/,
   ],
   [
     'with its card at another bridge',
     () => {
-      for (const { attributes } of nasFixture.room.nas.devices.values())
+      for (const { attributes } of nasFixture.simulator.nas.devices.values())
         if (attributes['dtype'] === 'NIC') Object.assign(attributes, { nic_attach: 'br9' });
     },
     { ...runningState, reasons: ['CardMoved'] },
@@ -103,7 +103,7 @@ const cases: Case[] = [
   [
     'with a disc before its disk',
     () => {
-      for (const device of nasFixture.room.nas.devices.values())
+      for (const device of nasFixture.simulator.nas.devices.values())
         if (device.attributes['dtype'] === 'CDROM') Object.assign(device, { order: 1 });
     },
     { ...runningState, reasons: ['BootOrder'] },
@@ -111,32 +111,32 @@ const cases: Case[] = [
   ],
   [
     'whose pool is degraded',
-    () => nasFixture.room.setPoolStatus('tank', 'DEGRADED'),
+    () => nasFixture.simulator.setPoolStatus('tank', 'DEGRADED'),
     { ...runningState, reasons: ['PoolDegraded'] },
     /tank is DEGRADED/,
   ],
   [
     'whose pool is suspended',
-    () => nasFixture.room.setPoolStatus('tank', 'SUSPENDED'),
+    () => nasFixture.simulator.setPoolStatus('tank', 'SUSPENDED'),
     { ...runningState, reasons: ['PoolFaulted'] },
     /tank is SUSPENDED/,
   ],
   [
     'whose pool was not found',
-    () => nasFixture.room.setPoolStatus('tank', 'OFFLINE'),
+    () => nasFixture.simulator.setPoolStatus('tank', 'OFFLINE'),
     { ...stoppedState, reasons: ['PoolFaulted', 'PoweredOff'] },
     /tank is OFFLINE/,
   ],
   [
     'whose pool was removed',
-    () => nasFixture.room.nas.pools.delete('tank'),
+    () => nasFixture.simulator.nas.pools.delete('tank'),
     { reasons: expect.arrayContaining(['PoolGone']) },
     /The pool tank no longer exists/,
   ],
   [
     'whose dataset was deleted',
     async (facts) => {
-      await nasFixture.room.powerOff(name(facts));
+      await nasFixture.simulator.powerOff(name(facts));
       await destroy(String(facts['dataset']));
     },
     { ...stoppedState, reasons: ['DatasetGone', 'PoweredOff'] },
@@ -145,7 +145,7 @@ const cases: Case[] = [
   [
     'whose disk was deleted',
     async (facts) => {
-      await nasFixture.room.powerOff(name(facts));
+      await nasFixture.simulator.powerOff(name(facts));
       await destroy(`${facts['dataset']}/boot`);
     },
     { ...stoppedState, reasons: ['DiskGone', 'PoweredOff'] },
@@ -172,7 +172,7 @@ const cases: Case[] = [
   [
     'whose name a foreign machine has by now',
     async (facts) => {
-      await nasFixture.room.loseVm(name(facts));
+      await nasFixture.simulator.loseVm(name(facts));
       await call('vm.create', { name: facts['vm'], memory: 1024, autostart: false });
     },
     { exists: false, reasons: ['VmGone'] },
@@ -209,7 +209,7 @@ describe('a machine that is observed', () => {
     await call('pool.dataset.create', { name: 'tank/talos', ...options });
     const process = new TrueNasProviderProcess();
     const facts = await makeMachine(process);
-    await nasFixture.room.restart({ hostReboot: true });
+    await nasFixture.simulator.restart({ hostReboot: true });
     expect(await observeReasons(new TrueNasProviderProcess(), facts)).toMatchObject({
       ...stoppedState,
       reasons: ['DatasetLocked', 'PoweredOff'],
@@ -220,7 +220,7 @@ describe('a machine that is observed', () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const facts: Facts = { ...(await makeMachine(process)), system: 'other.example.org' };
-    await nasFixture.room.loseVm(name(facts));
+    await nasFixture.simulator.loseVm(name(facts));
     await destroy(String(facts['dataset']));
     expect(await observeReasons(process, facts)).toMatchObject({ exists: false, reasons: ['SystemChanged'] });
   });
@@ -232,11 +232,11 @@ describe.each(testedReleases)('on TrueNAS %s', (version) => {
     const process = new TrueNasProviderProcess();
     const facts = await makeMachine(process);
     const { id } = vmOf('shop-cp-0')!;
-    const backup = await nasFixture.room.backUp();
+    const backup = await nasFixture.simulator.backUp();
     const younger = await makeMachine(process, 'shop-cp-1');
     const brought = backup.vms.map((vm) => ({ ...vm, id: vm.id + 40 }));
     const devices = backup.devices.map((device) => ({ ...device, vm: device.vm + 40 }));
-    await nasFixture.room.restore({ ...backup, vms: brought, devices });
+    await nasFixture.simulator.restore({ ...backup, vms: brought, devices });
     expect(vmOf('shop-cp-0')!.id).toBe(id + 40);
     expect(await observeReasons(process, facts)).toMatchObject({ ...runningState, reasons: [] });
     const seen = await truenas.observe(process.context('shop-cp-1', younger));
@@ -259,7 +259,7 @@ describe.each(testedReleases)('on TrueNAS %s', (version) => {
     await startTrueNasPlatformFixture({ version });
     const process = new TrueNasProviderProcess();
     const facts = await makeMachine(process);
-    await nasFixture.room.restart({ hostReboot: true });
+    await nasFixture.simulator.restart({ hostReboot: true });
     expect(await observeReasons(new TrueNasProviderProcess(), facts)).toMatchObject({ ...runningState, reasons: [] });
     expect(nasFixture.runner.started).toHaveLength(2);
   });
@@ -292,7 +292,7 @@ it('a machine that becomes idle between two equal observations is observed as we
   expect(together).toEqual([alone, expect.stringMatching(/./)]);
   expect(together[1]).not.toBe(alone);
   expect(await see([...both].reverse())).toEqual([...together].reverse());
-  await nasFixture.room.powerOff(String(other['vm']));
+  await nasFixture.simulator.powerOff(String(other['vm']));
   expect(await see(both)).toEqual([alone, expect.not.stringMatching(together[1] ?? '')]);
 });
 

@@ -29,7 +29,7 @@ class DisplayProcess extends TrueNasProviderProcess {
   }
 }
 const displays = () =>
-  [...nasFixture.room.nas.devices.values()].filter(({ attributes }) => attributes['dtype'] === 'DISPLAY');
+  [...nasFixture.simulator.nas.devices.values()].filter(({ attributes }) => attributes['dtype'] === 'DISPLAY');
 
 describe('an optional device of a machine on TrueNAS', () => {
   it.each(testedReleases)(
@@ -87,7 +87,10 @@ describe('an optional device of a machine on TrueNAS', () => {
     const kept = new MemberFixture(durable, {}, change);
     kept.process = new TrueNasProviderProcess();
     const lose = async () => {
-      await nasFixture.room.loseDevice(String(vmOf('shop-cp-0')?.row['name']), (one) => one['dtype'] === 'DISPLAY');
+      await nasFixture.simulator.loseDevice(
+        String(vmOf('shop-cp-0')?.row['name']),
+        (one) => one['dtype'] === 'DISPLAY',
+      );
       kept.process = new DisplayProcess();
     };
     await lose();
@@ -100,7 +103,7 @@ describe('an optional device of a machine on TrueNAS', () => {
     expect(await kept.rest()).toMatchObject({ reasons: [] });
     expect(displays()).toMatchObject([{ attributes: { password } }]);
     await lose();
-    await nasFixture.room.powerOff(String(vmOf('shop-cp-0')?.row['name']));
+    await nasFixture.simulator.powerOff(String(vmOf('shop-cp-0')?.row['name']));
     expect(await kept.rest()).toMatchObject({ reasons: [] });
     expect(displays()).toHaveLength(1);
   });
@@ -112,7 +115,7 @@ describe('an optional device of a machine on TrueNAS', () => {
     await new DisplayProcess().walk('provision', 'shop-cp-0', durable, change);
     markJoined(durable);
     const kept = new MemberFixture(durable, {}, change);
-    await nasFixture.room.powerOff(String(vmOf('shop-cp-0')?.row['name']));
+    await nasFixture.simulator.powerOff(String(vmOf('shop-cp-0')?.row['name']));
     expect(await kept.rest()).toMatchObject({ reasons: [], verdict: { kind: 'finished' } });
   });
 

@@ -46,7 +46,7 @@ describe('an orphan that is idle', () => {
     const before = remainingState();
     const vm = await leaveOrphan('shop-cp-0');
     await fixture.machine('shop-cp-1');
-    await nasFixture.room.powerOff(vm);
+    await nasFixture.simulator.powerOff(vm);
     expect(await changesOf(() => fixture.look())).toEqual([]);
     expect(await changesOf(() => fixture.watch(31))).toEqual([]);
     expect(await listedMessages()).toEqual([
@@ -64,7 +64,7 @@ describe('an orphan that is idle', () => {
   it('restarts its day after a start by hand', async () => {
     await startTrueNasPlatformFixture();
     const vm = await leaveOrphan('shop-cp-0');
-    await nasFixture.room.powerOff(vm);
+    await nasFixture.simulator.powerOff(vm);
     await fixture.look();
     await fixture.watch(27);
     const client = await nasFixture.login();
@@ -72,14 +72,14 @@ describe('an orphan that is idle', () => {
     await client.call('vm.start', id);
     await fixture.look();
     expect(await listedMessages()).toEqual([expect.stringMatching(/^shop-cp-0: It runs, or its state is unknown\./)]);
-    await nasFixture.room.powerOff(vm);
+    await nasFixture.simulator.powerOff(vm);
     await fixture.look();
     expect(await changesOf(() => fixture.watch(27))).toEqual([]);
   });
 
   it('restarts its day after an absence of the provider: its activity meanwhile is unknown', async () => {
     await startTrueNasPlatformFixture();
-    await nasFixture.room.powerOff(await leaveOrphan('shop-cp-0'));
+    await nasFixture.simulator.powerOff(await leaveOrphan('shop-cp-0'));
     await fixture.look();
     fixture.wait(48);
     expect(await changesOf(() => fixture.look())).toEqual([]);
@@ -91,7 +91,7 @@ describe('an orphan that is idle', () => {
   it('stays when it is started between the scan and the removal', async () => {
     await startTrueNasPlatformFixture();
     const vm = await leaveOrphan('shop-cp-0');
-    await nasFixture.room.powerOff(vm);
+    await nasFixture.simulator.powerOff(vm);
     await fixture.look();
     await fixture.watch(31);
     fixture.wait(0.75);
@@ -105,8 +105,8 @@ describe('an orphan that is idle', () => {
   it('stays as long as an address is claimed for it, or its Cluster exists', async () => {
     await startTrueNasPlatformFixture();
     const named = machineName({ namespace: 'team', name: 'prod' }, 'cp', 0);
-    await nasFixture.room.powerOff(await leaveOrphan(named));
-    await nasFixture.room.powerOff(await leaveOrphan('shop-cp-0'));
+    await nasFixture.simulator.powerOff(await leaveOrphan(named));
+    await nasFixture.simulator.powerOff(await leaveOrphan('shop-cp-0'));
     await fixture.cluster();
     await fixture.claim('shop-cp-0');
     await fixture.look();
@@ -146,8 +146,8 @@ describe('an orphan that runs', () => {
     for (const part of ['tank', 'fast']) expect(orphan?.resources).toContain(`zvol ${part}/talos/${vm}/disk-`);
     await fixture.ask('shop-cp-0');
     await fixture.settle(undefined, change);
-    expect(toJsonText(nasFixture.room.dump().datasets)).not.toContain(vm);
-    expect([nasFixture.room.nas.vms.size, await fixture.orphans()]).toEqual([0, []]);
+    expect(toJsonText(nasFixture.simulator.dump().datasets)).not.toContain(vm);
+    expect([nasFixture.simulator.nas.vms.size, await fixture.orphans()]).toEqual([0, []]);
   });
 
   it('T26: that is encrypted is deleted while it is locked, and its key with it', async () => {
@@ -157,7 +157,7 @@ describe('an orphan that runs', () => {
     const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, encrypted: true }];
     await leaveOrphan('shop-cp-0', { sizes });
     expect((await fixture.diskKey('shop-cp-0').read()).reveal()).toBe(key);
-    await nasFixture.room.restart({ hostReboot: true });
+    await nasFixture.simulator.restart({ hostReboot: true });
     await fixture.look();
     await fixture.ask('shop-cp-0');
     await fixture.settle();
@@ -177,7 +177,7 @@ describe('an orphan that runs', () => {
     await fixture.machine('shop-cp-0');
     expect(await changesOf(() => fixture.settle())).toEqual([]);
     await fixture.look();
-    expect([await fixture.orphans(), nasFixture.room.nas.vms.size]).toEqual([[], 1]);
+    expect([await fixture.orphans(), nasFixture.simulator.nas.vms.size]).toEqual([[], 1]);
   });
 });
 
@@ -185,7 +185,7 @@ describe(`faults and crashes (SWEEP=${sweepSeed})`, () => {
   /** A requested removal; returns its TrueNAS calls. */
   async function remove(process = new TrueNasProviderProcess()): Promise<string[]> {
     const calls: string[] = [];
-    const hush = nasFixture.switchboard.onCall(({ room: where, name }) => {
+    const hush = nasFixture.switchboard.onCall(({ simulator: where, name }) => {
       if (where === 'truenas' && !/^(core|auth|system)\./.test(name)) calls.push(name);
     });
     await fixture.settle(process).finally(hush);
@@ -209,7 +209,7 @@ describe(`faults and crashes (SWEEP=${sweepSeed})`, () => {
       const process = new TrueNasProviderProcess();
       let seen = 0;
       const hush = nasFixture.switchboard.judge((call) => {
-        if (call.room !== 'truenas' || /^(core|auth|system)\./.test(call.name)) return undefined;
+        if (call.simulator !== 'truenas' || /^(core|auth|system)\./.test(call.name)) return undefined;
         seen += 1;
         if (seen !== at + 1) return undefined;
         if (Math.floor((at + sweepSeed) / 2) % 2 === 0) void process.kill();

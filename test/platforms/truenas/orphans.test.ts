@@ -82,9 +82,9 @@ describe('what remains of a missing Machine', () => {
   it('is not idle while the state of its virtual machine is unknown', async () => {
     await startTrueNasPlatformFixture();
     await provision('shop-cp-0');
-    await nasFixture.room.powerOff(String([...nasFixture.room.nas.vms.values()][0]?.row['name']));
+    await nasFixture.simulator.powerOff(String([...nasFixture.simulator.nas.vms.values()][0]?.row['name']));
     expect(await findOrphans()).toMatchObject([{ isRunning: false }]);
-    Object.assign(nasFixture.room.nas, { hasKvm: false });
+    Object.assign(nasFixture.simulator.nas, { hasKvm: false });
     expect(await findOrphans()).toMatchObject([{ isRunning: true }]);
   });
 
@@ -102,7 +102,7 @@ describe('what remains of a missing Machine', () => {
   it('is found as long as only its virtual machine exists', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provision('shop-cp-0');
-    await nasFixture.room.powerOff(factOf(durable, 'vm'));
+    await nasFixture.simulator.powerOff(factOf(durable, 'vm'));
     const client = await nasFixture.login();
     await client.call('pool.dataset.delete', factOf(durable, 'dataset'), { recursive: true });
     expect(await findOrphans()).toMatchObject([{ resources: [expect.stringContaining('virtual machine')] }]);
@@ -134,7 +134,7 @@ describe('a foreign object', () => {
   it('is no orphan: a virtual machine cloned from one of ours, with its description', async () => {
     await startTrueNasPlatformFixture();
     const durable = await provision('shop-cp-0');
-    await nasFixture.room.powerOff(factOf(durable, 'vm'));
+    await nasFixture.simulator.powerOff(factOf(durable, 'vm'));
     const client = await nasFixture.login();
     const [{ id }] = await client.call('vm.query', [['name', '=', factOf(durable, 'vm')]]);
     await client.call('vm.clone', id, 'copy');

@@ -44,7 +44,7 @@ async function newMachine(change: object = {}): Promise<MachineRecord> {
  */
 async function replaceSystem(durable: MachineRecord): Promise<() => void> {
   otherNas = await startTrueNasFixture();
-  const { line } = otherNas.room;
+  const { line } = otherNas.simulator;
   const { user = '', apiKey = '' } = line.credentials;
   useNas({ url: line.url, ca: otherNas.ca, user, apiKey, factoryUrl });
   const former = factOf(durable, 'system');
@@ -104,11 +104,11 @@ describe('a machine of which nothing is found', () => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpWithoutImageCache());
     const durable = await newMachine();
-    await nasFixture.room.loseVm(factOf(durable, 'vm'));
-    await nasFixture.room.setPoolStatus('tank', 'OFFLINE');
+    await nasFixture.simulator.loseVm(factOf(durable, 'vm'));
+    await nasFixture.simulator.setPoolStatus('tank', 'OFFLINE');
     expect(await release(durable)).toMatchObject({ kind: 'failed', reason: 'PoolFaulted' });
     expect(addressClaims.has(machine)).toBe(true);
-    await nasFixture.room.setPoolStatus('tank', 'ONLINE');
+    await nasFixture.simulator.setPoolStatus('tank', 'ONLINE');
     expect(await release(durable)).toMatchObject({ kind: 'finished' });
     expect([addressClaims.has(machine), toJsonText(dumpWithoutImageCache())]).toEqual([false, before]);
   });
@@ -119,7 +119,7 @@ describe('a machine of which nothing is found', () => {
     const durable = await newMachine({ sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, disks }] });
     const roots = factOf(durable, 'roots').replace(/\d+(?=:fast)/, '1');
     durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, roots } };
-    await nasFixture.room.loseVm(factOf(durable, 'vm'));
+    await nasFixture.simulator.loseVm(factOf(durable, 'vm'));
     expect(await release(durable)).toMatchObject({
       ...{ kind: 'failed', reason: 'PoolGone', message: expect.stringContaining('fast (guid 1)') },
     });
@@ -141,7 +141,7 @@ describe('a machine of which nothing is found', () => {
     await startTrueNasPlatformFixture();
     const before = toJsonText(dumpWithoutImageCache());
     const durable = await newMachine();
-    await nasFixture.room.loseVm(factOf(durable, 'vm'));
+    await nasFixture.simulator.loseVm(factOf(durable, 'vm'));
     expect(await release(durable)).toMatchObject({ kind: 'finished' });
     expect([addressClaims.has(machine), toJsonText(dumpWithoutImageCache())]).toEqual([false, before]);
   });
@@ -183,7 +183,7 @@ it('a machine in creation is not created a second time on another system', async
   expect(await new TrueNasProviderProcess().walk('provision', machine, durable)).toMatchObject({
     ...{ kind: 'failed', reason: 'SystemChanged' },
   });
-  expect(otherNas?.room.nas.vms.size).toBe(0);
+  expect(otherNas?.simulator.nas.vms.size).toBe(0);
 });
 
 it('a machine is released after approval, with its address, and nothing is touched', async () => {

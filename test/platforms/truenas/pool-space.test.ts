@@ -13,17 +13,17 @@ import {
 useTrueNasPlatformFixture();
 
 const gibibyte = 2 ** 30;
-const isShort = (verdict: AdvanceResult) => 'reason' in verdict && verdict.reason === 'RoomShort';
+const isShort = (verdict: AdvanceResult) => 'reason' in verdict && verdict.reason === 'InsufficientDiskSpace';
 const sizesWith = (disks: readonly object[]) => ({ sizes: [{ ...platformConfig().sizes[0], disks }] });
 const lives = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ name: `shop-${i}`, durable: { progress: undefined } as MachineRecord }));
-const zvols = () => [...nasFixture.room.nas.datasets.values()].filter(({ type }) => type === 'VOLUME').length;
+const zvols = () => [...nasFixture.simulator.nas.datasets.values()].filter(({ type }) => type === 'VOLUME').length;
 
 describe('space on a TrueNAS system', () => {
   it('G17, T21: of many machines at once as many are created as fit, and nothing for the others', async () => {
     await startTrueNasPlatformFixture();
     // Three times 40 GiB and the metadata of ZFS; for a fourth TrueNAS would require the space of a fifth.
-    await nasFixture.room.fillPool('tank', 172 * gibibyte);
+    await nasFixture.simulator.fillPool('tank', 172 * gibibyte);
     const process = new TrueNasProviderProcess();
     const all = lives(8);
     const verdicts = await Promise.all(
@@ -51,8 +51,8 @@ describe('space on a TrueNAS system', () => {
     await startTrueNasPlatformFixture({
       seed: { memoryMiB: 8192, pools: [{ name: 'tank' }, { name: 'fast', sizeBytes: 300 * gibibyte }] },
     });
-    await nasFixture.room.fillPool('fast', 60 * gibibyte);
-    await nasFixture.room.fillPool('tank', 60 * gibibyte);
+    await nasFixture.simulator.fillPool('fast', 60 * gibibyte);
+    await nasFixture.simulator.fillPool('tank', 60 * gibibyte);
     const process = new TrueNasProviderProcess();
     const wide = sizesWith([{ name: 'data', sizeGiB: 50, pool: 'fast' }]);
     const [first, second] = lives(2);
@@ -62,13 +62,13 @@ describe('space on a TrueNAS system', () => {
     // There is memory for one, and space on tank for one.
     expect(await process.walk('provision', second!.name, second!.durable)).toMatchObject({ kind: 'finished' });
     await process.walk('release', second!.name, second!.durable);
-    await nasFixture.room.fillPool('fast', 100 * gibibyte);
+    await nasFixture.simulator.fillPool('fast', 100 * gibibyte);
     expect(await process.walk('provision', first!.name, first!.durable, wide)).toMatchObject({ kind: 'finished' });
   });
 
   it('G17: after a crash is reserved for the missing disks only, and not taken from other machines', async () => {
     await startTrueNasPlatformFixture();
-    await nasFixture.room.fillPool('tank', 130 * gibibyte);
+    await nasFixture.simulator.fillPool('tank', 130 * gibibyte);
     const wide = sizesWith([{ name: 'data', sizeGiB: 40 }]);
     const [one, other] = lives(2);
     const first = new TrueNasProviderProcess();
@@ -84,7 +84,7 @@ describe('space on a TrueNAS system', () => {
     const process = new TrueNasProviderProcess();
     expect(await process.walk('provision', other!.name, other!.durable)).toMatchObject({ kind: 'finished' });
     expect(await process.walk('provision', one!.name, one!.durable, wide, isShort)).toMatchObject({
-      ...{ kind: 'waiting', reason: 'RoomShort', progress: { step: 'data-disks-created' } },
+      ...{ kind: 'waiting', reason: 'InsufficientDiskSpace', progress: { step: 'data-disks-created' } },
       message: expect.stringContaining('this machine take 40.8 GiB'),
     });
     await process.walk('release', other!.name, other!.durable);

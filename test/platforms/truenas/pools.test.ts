@@ -45,18 +45,19 @@ describe('the pool of a machine', () => {
     await first.walk('provision', 'shop-cp-0', durable, { ...change, sizes }).catch(() => {});
     hush();
     expect(poolOf(durable)).toBe('fast');
-    await nasFixture.room.fillPool('fast', 350 * gibibyte);
+    await nasFixture.simulator.fillPool('fast', 350 * gibibyte);
     const other = { pool: 'slow', furtherPools: ['tank'], sizes };
     expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable, other)).toMatchObject({
       kind: 'finished',
     });
     const { dataset } = durable.progress!.facts;
-    for (const name of ['boot', 'disk-data']) expect(nasFixture.room.nas.datasets.has(`${dataset}/${name}`)).toBe(true);
+    for (const name of ['boot', 'disk-data'])
+      expect(nasFixture.simulator.nas.datasets.has(`${dataset}/${name}`)).toBe(true);
     expect(await new TrueNasProviderProcess().walk('release', 'shop-cp-0', durable, other)).toMatchObject({
       kind: 'finished',
     });
     expect(toJsonText(dumpNas().vms)).toBe(before);
-    expect([...nasFixture.room.nas.datasets.keys()].filter((id) => id.includes('shop_cp_0'))).toEqual([]);
+    expect([...nasFixture.simulator.nas.datasets.keys()].filter((id) => id.includes('shop_cp_0'))).toEqual([]);
   });
 
   it('S4: is chosen by the usable space below the prefix, including quotas, not by the free space of the pool', async () => {
@@ -107,13 +108,13 @@ describe('the pool of a machine', () => {
         isPoolAddress: () => false,
       });
     expect(await foresee(4)).toEqual([]);
-    expect(await foresee(5)).toMatchObject([{ field: 'truenas.pool', reason: 'RoomShort' }]);
+    expect(await foresee(5)).toMatchObject([{ field: 'truenas.pool', reason: 'InsufficientDiskSpace' }]);
   });
 
   it('is where an orphan is found and removed', async () => {
     await startTrueNasPlatformFixture({ seed: { pools: [pool('tank', 200), pool('fast', 500), pool('slow', 100)] } });
     const durable = await makeMachine('shop-cp-0');
-    await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
+    await nasFixture.simulator.powerOff(String(durable.progress?.facts['vm']));
     const context = new TrueNasProviderProcess().context('shop-cp-0', {}, change);
     const ours = { installation: context.owner.installation, provider: context.owner.provider };
     const [orphan] = await truenas.garbage!.orphans!.find({
@@ -125,7 +126,7 @@ describe('the pool of a machine', () => {
     expect(orphan).toMatchObject({ facts: { dataset: durable.progress?.facts['dataset'] } });
     expect(orphan).not.toHaveProperty('doubt');
     for (const step of truenas.garbage!.orphans!.remove) await step.run({ ...context, facts: orphan?.facts ?? {} });
-    expect([...nasFixture.room.nas.datasets.keys()].filter((id) => id.includes('shop_cp_0'))).toEqual([]);
-    expect(nasFixture.room.nas.vms.size).toBe(0);
+    expect([...nasFixture.simulator.nas.datasets.keys()].filter((id) => id.includes('shop_cp_0'))).toEqual([]);
+    expect(nasFixture.simulator.nas.vms.size).toBe(0);
   });
 });

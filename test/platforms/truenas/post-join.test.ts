@@ -33,7 +33,7 @@ const filesWithConfig = (): string[] =>
   dumpNas().files.flatMap((file) => {
     const { path, size } = file as { path: string; size?: number };
     if (size === undefined) return [];
-    return readFileSync(realPath(nasFixture.room.nas, path)).includes('version: v1alpha1') ? [path] : [];
+    return readFileSync(realPath(nasFixture.simulator.nas, path)).includes('version: v1alpha1') ? [path] : [];
   });
 
 /** The calls of the post-join steps, without heartbeats. */
@@ -84,7 +84,7 @@ describe.each(testedReleases)('after a node has joined, on TrueNAS %s', (version
     const { vmId } = durable.progress?.facts ?? {};
     await call('vm.poweroff', vmId);
     await call('vm.start', vmId);
-    await nasFixture.room.restart({ hostReboot: true });
+    await nasFixture.simulator.restart({ hostReboot: true });
     expect(nasFixture.runner.started).toHaveLength(3);
     for (const { cdroms } of nasFixture.runner.started) expect(cdroms).toHaveLength(2);
     expect(await process.walk('release', 'shop-cp-0', durable)).toMatchObject(finishedVerdict);
@@ -94,7 +94,7 @@ describe.each(testedReleases)('after a node has joined, on TrueNAS %s', (version
   it('T34: with a kill at a call of the steps, or a fault in it, it has the same result', async () => {
     await startTrueNasPlatformFixture({ version });
     const durable = await provisioned();
-    const seed = realPath(nasFixture.room.nas, factOf(durable, 'seed'));
+    const seed = realPath(nasFixture.simulator.nas, factOf(durable, 'seed'));
     const full = readFileSync(seed);
     const refill = () => nasFixture.upload(factOf(durable, 'seed'), full, { mode: 0o644 });
     const fill = async () => {
@@ -121,7 +121,7 @@ describe.each(testedReleases)('after a node has joined, on TrueNAS %s', (version
     const ways = [...Object.values(immediateFaults), silentFault.striker];
     for (const [at, name] of calls.entries()) {
       const fault = ways[(at + testedReleases.indexOf(version)) % ways.length]?.strike(
-        { room: 'truenas', name, at: new Date() },
+        { simulator: 'truenas', name, at: new Date() },
         `truenas ${name}`,
       );
       if (!fault) continue;
@@ -163,7 +163,7 @@ describe('the emptied seed', () => {
     await startTrueNasPlatformFixture();
     const process = new TrueNasProviderProcess();
     const durable = await provisioned(process);
-    rmSync(realPath(nasFixture.room.nas, factOf(durable, 'seed')));
+    rmSync(realPath(nasFixture.simulator.nas, factOf(durable, 'seed')));
     await process.settle('shop-cp-0', durable);
     const { vmId } = durable.progress?.facts ?? {};
     await call('vm.poweroff', vmId);

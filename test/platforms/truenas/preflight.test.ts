@@ -70,7 +70,7 @@ describe('the diagnostics for one more cluster', () => {
     expect(await preflightFor(3)).toEqual([
       {
         field: 'truenas.pool',
-        reason: 'RoomShort',
+        reason: 'InsufficientDiskSpace',
         message: expect.stringMatching(/^tank has space for the disks of 2 of 3 machines .* all disks take 120\.0 GiB/),
       },
     ]);
@@ -84,7 +84,11 @@ describe('the diagnostics for one more cluster', () => {
     expect(fit).toBeGreaterThan(0);
     expect(await preflightFor(fit)).toEqual([]);
     expect(await preflightFor(fit + 1)).toMatchObject([
-      { field: 'truenas.sizes', reason: 'MemoryShort', message: expect.stringContaining(`of ${fit} of ${fit + 1}`) },
+      {
+        field: 'truenas.sizes',
+        reason: 'InsufficientMemory',
+        message: expect.stringContaining(`of ${fit} of ${fit + 1}`),
+      },
     ]);
   });
 

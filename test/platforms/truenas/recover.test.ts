@@ -67,13 +67,13 @@ const started = () => nasFixture.runner.started.length;
 
 describe.each(testedReleases)('a machine that waits to join, on TrueNAS %s', (version) => {
   it.each<[string, (name: string, durable: MachineRecord) => Promise<unknown>, object]>([
-    ['without its virtual machine is created again', (name) => nasFixture.room.loseVm(name), { returns: 1 }],
+    ['without its virtual machine is created again', (name) => nasFixture.simulator.loseVm(name), { returns: 1 }],
     [
       'without any of its objects is created again',
-      async (name, durable) => [await nasFixture.room.loseVm(name), await destroy(durable)],
+      async (name, durable) => [await nasFixture.simulator.loseVm(name), await destroy(durable)],
       { returns: 1 },
     ],
-    ['that was switched off is started again', (name) => nasFixture.room.powerOff(name), {}],
+    ['that was switched off is started again', (name) => nasFixture.simulator.powerOff(name), {}],
   ])('T42, T43: and %s', async (_, breakIt, facts) => {
     await startTrueNasPlatformFixture({ version });
     const durable: MachineRecord = { progress: undefined };
@@ -115,7 +115,7 @@ it('T43: a machine that waits to join stays off in maintenance', async () => {
   durable.progress = { ...durable.progress!, step: 'await-talos-api' };
   const { finishedAt: _, ...rest } = durable.progress;
   durable.progress = rest;
-  await nasFixture.room.powerOff(String(rest.facts['vm']));
+  await nasFixture.simulator.powerOff(String(rest.facts['vm']));
   nasFixture.switchboard.calls.length = 0;
   let looks = 0;
   const isUp = () => {

@@ -18,12 +18,12 @@ useTrueNasPlatformFixture();
 
 const nameOf = () => String(vmOf('shop-cp-0')!.row['name']);
 const losses: [string, string, () => unknown][] = [
-  ['a card', 'DeviceMissing', () => nasFixture.room.loseDevice(nameOf(), ({ dtype }) => dtype === 'NIC')],
-  ['all but the disk', 'VmGone', () => nasFixture.room.loseVm(nameOf())],
+  ['a card', 'DeviceMissing', () => nasFixture.simulator.loseDevice(nameOf(), ({ dtype }) => dtype === 'NIC')],
+  ['all but the disk', 'VmGone', () => nasFixture.simulator.loseVm(nameOf())],
 ];
 
 /** Excludes calls that depend on time. */
-const isCounted = ({ room: where, name }: InterceptedCall) =>
+const isCounted = ({ simulator: where, name }: InterceptedCall) =>
   where === 'truenas' && !/^core\.(ping|get_jobs)$/.test(name);
 
 /** Affects the call of that number from now on, and no other. Returns how to stop. */

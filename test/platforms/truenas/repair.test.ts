@@ -19,16 +19,17 @@ import {
 useTrueNasPlatformFixture();
 
 const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
-const removeDevice = (dtype: string) => nasFixture.room.loseDevice(nameOf(), (device) => device['dtype'] === dtype);
+const removeDevice = (dtype: string) =>
+  nasFixture.simulator.loseDevice(nameOf(), (device) => device['dtype'] === dtype);
 const nameOf = () => String(vmOf('shop-cp-0')!.row['name']);
-const off = () => nasFixture.room.powerOff(nameOf());
+const off = () => nasFixture.simulator.powerOff(nameOf());
 const stateOf = () => (vmOf('shop-cp-0')?.guest ? (vmOf('shop-cp-0')?.guest?.suspended ? 'suspended' : 'on') : 'off');
 const moveCard = (to: string) => {
-  for (const { attributes } of nasFixture.room.nas.devices.values())
+  for (const { attributes } of nasFixture.simulator.nas.devices.values())
     if (attributes['dtype'] === 'NIC') Object.assign(attributes, { nic_attach: to });
 };
 const cardsAt = () =>
-  [...nasFixture.room.nas.devices.values()].flatMap(({ attributes }) => attributes['nic_attach'] ?? []).join();
+  [...nasFixture.simulator.nas.devices.values()].flatMap(({ attributes }) => attributes['nic_attach'] ?? []).join();
 /** Mutating calls since the last call of this function. */
 function changes(): string[] {
   const all = nasFixture.switchboard.calls.splice(0).map(({ name }) => name);
@@ -78,7 +79,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
 
   it('T42: that is gone while its disk exists waits for approval, and is created again around its disk then', async () => {
     const kept = await startMember({}, version);
-    await nasFixture.room.loseVm(nameOf());
+    await nasFixture.simulator.loseVm(nameOf());
     expect(await kept.rest()).toMatchObject({ reasons: ['VmGone'], words: expect.stringMatching(/still exists/) });
     expect(changes()).toEqual([]);
     kept.wish({ approve: 'VmGone' });
@@ -95,7 +96,7 @@ describe.each(testedReleases)('a member of a cluster on TrueNAS %s', (version) =
   it('S48: that cannot start since the files of its discs are gone is started without them', async () => {
     const kept = await startMember({}, version);
     await off();
-    for (const fact of ['seed', 'image']) await rm(realPath(nasFixture.room.nas, String(kept.fact[fact])));
+    for (const fact of ['seed', 'image']) await rm(realPath(nasFixture.simulator.nas, String(kept.fact[fact])));
     expect(await kept.rest()).toMatchObject(healthyObservation);
     expect(changes()).toEqual(['vm.device.delete', 'vm.device.delete', 'vm.start']);
     expect(nasFixture.runner.started.at(-1)).toMatchObject({ disks: [{}], cdroms: [] });
@@ -133,7 +134,7 @@ describe('a member of a cluster', () => {
     const kept = await startMember();
     await off();
     moveCard('br9');
-    nasFixture.room.nas.links.set('br9', { ...nasFixture.room.nas.links.get('br0')!, name: 'br9' });
+    nasFixture.simulator.nas.links.set('br9', { ...nasFixture.simulator.nas.links.get('br0')!, name: 'br9' });
     expect(await kept.rest()).toMatchObject({ reasons: ['CardMoved'] });
     expect([stateOf(), cardsAt(), changes()]).toEqual(['on', 'br9', ['vm.start']]);
     kept.wish({ approve: ' CardMoved ,' });
@@ -155,11 +156,14 @@ describe('a member of a cluster', () => {
   it('S53: that an update to 26 has set to pause for snapshots is reset, and foreign ones are not touched', async () => {
     const kept = await startMember();
     await call('vm.create', { name: 'theirs', memory: 1024, autostart: false });
-    await nasFixture.room.update('26');
+    await nasFixture.simulator.update('26');
     nasFixture.switchboard.calls.length = 0;
     expect(await kept.rest()).toMatchObject(healthyObservation);
     expect(changes()).toEqual(['vm.update']);
-    const settings = [...nasFixture.room.nas.vms.values()].map(({ row }) => [row['name'], row['suspend_on_snapshot']]);
+    const settings = [...nasFixture.simulator.nas.vms.values()].map(({ row }) => [
+      row['name'],
+      row['suspend_on_snapshot'],
+    ]);
     expect(settings).toEqual([
       [nameOf(), false],
       ['theirs', true],
@@ -168,14 +172,14 @@ describe('a member of a cluster', () => {
 
   it('S60: is not started while its system shuts down', async () => {
     const kept = await startMember();
-    nasFixture.room.nas.state = 'SHUTTING_DOWN';
+    nasFixture.simulator.nas.state = 'SHUTTING_DOWN';
     await off();
     expect((await kept.once()).verdict).toMatchObject({
       kind: 'waiting',
       message: expect.stringMatching(/SHUTTING_DOWN/),
     });
     expect([stateOf(), changes()]).toEqual(['off', []]);
-    nasFixture.room.nas.state = 'READY';
+    nasFixture.simulator.nas.state = 'READY';
     expect(await kept.rest()).toMatchObject(healthyObservation);
   });
 
@@ -186,7 +190,7 @@ describe('a member of a cluster', () => {
     await call('vm.start', 2, { overcommit: true });
     changes();
     const short = await kept.once();
-    expect(short.verdict).toMatchObject({ kind: 'waiting', reason: 'MemoryShort' });
+    expect(short.verdict).toMatchObject({ kind: 'waiting', reason: 'InsufficientMemory' });
     await call('vm.poweroff', 2);
     expect(await kept.rest()).toMatchObject(healthyObservation);
   });
@@ -197,7 +201,7 @@ describe('a member of a cluster', () => {
     const options = { encryption: true, inherit_encryption: false, encryption_options: { passphrase } };
     await call('pool.dataset.create', { name: 'tank/talos', ...options });
     const kept = new MemberFixture(await provisionMember());
-    await nasFixture.room.restart({ hostReboot: true });
+    await nasFixture.simulator.restart({ hostReboot: true });
     changes();
     expect(await kept.rest()).toMatchObject({ reasons: ['DatasetLocked', 'PoweredOff'] });
     expect(changes()).toEqual([]);
@@ -217,21 +221,21 @@ describe('a member of a cluster', () => {
         await off();
         await call(
           'pool.dataset.delete',
-          `${[...nasFixture.room.nas.datasets.keys()].find((id) => id.endsWith('/boot'))}`,
+          `${[...nasFixture.simulator.nas.datasets.keys()].find((id) => id.endsWith('/boot'))}`,
         );
       },
     ],
     [
       'its pool is faulted',
       'PoolFaulted',
-      async () => [await off(), await nasFixture.room.setPoolStatus('tank', 'FAULTED')],
+      async () => [await off(), await nasFixture.simulator.setPoolStatus('tank', 'FAULTED')],
     ],
     [
       'a foreign machine has its name',
       'VmGone',
       async () => {
         const name = nameOf();
-        await nasFixture.room.loseVm(name);
+        await nasFixture.simulator.loseVm(name);
         await call('vm.create', { name, memory: 1024, autostart: false });
       },
     ],
@@ -248,7 +252,7 @@ describe('a member of a cluster', () => {
       'BootOrder',
       async () => {
         await off();
-        for (const device of nasFixture.room.nas.devices.values())
+        for (const device of nasFixture.simulator.nas.devices.values())
           if (device.attributes['dtype'] === 'CDROM') Object.assign(device, { order: 1 });
       },
     ],

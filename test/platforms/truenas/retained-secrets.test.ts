@@ -71,7 +71,7 @@ it.each(testedReleases)(
     await call('pool.dataset.create', { name: String(facts['dataset']), create_ancestors: true });
     expect(await collectOnce(all), 'a dataset of the name, whoever made it').toEqual([]);
     await call('pool.dataset.delete', String(facts['dataset']));
-    await nasFixture.room.setPoolStatus('tank', 'OFFLINE');
+    await nasFixture.simulator.setPoolStatus('tank', 'OFFLINE');
     expect(await collectOnce(all), 'its pool cannot be seen').toEqual([]);
   },
 );

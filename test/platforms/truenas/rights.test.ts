@@ -30,7 +30,7 @@ const username = 'talos-provider';
 
 const credentials = () => ({
   username: new SecretString(username),
-  apiKey: new SecretString(nasFixture.room.nas.keys.find(({ user }) => user === username)?.key ?? ''),
+  apiKey: new SecretString(nasFixture.simulator.nas.keys.find(({ user }) => user === username)?.key ?? ''),
 });
 
 /** Starts a system that has a user with these roles. */

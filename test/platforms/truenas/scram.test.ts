@@ -30,7 +30,7 @@ describe('with SCRAM', () => {
     // The image and the seed.
     expect([called('POST /_upload'), called('auth.generate_token')]).toEqual([2, 2]);
     expect(
-      [...nasFixture.room.nas.tokens.values()].filter(({ attributes }) => Object.keys(attributes).length === 0),
+      [...nasFixture.simulator.nas.tokens.values()].filter(({ attributes }) => Object.keys(attributes).length === 0),
     ).toEqual([]);
     await process.walk('release', machine, { progress: { ...durable.progress!, step: '' } }, scram);
     expect(stateSummary().vms).toEqual(empty.vms);

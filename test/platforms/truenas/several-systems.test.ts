@@ -43,7 +43,7 @@ interface Changes {
 /** A section with both systems. */
 const both = (change: Changes = {}, names: readonly string[] = ['east', 'west']) => {
   const { sizes } = platformConfig();
-  const entry = (name: string, { room: { line }, ca }: TrueNasFixture) => ({
+  const entry = (name: string, { simulator: { line }, ca }: TrueNasFixture) => ({
     ...{ name, url: line.url, caBundle: ca, credentialsRef: { name: `key-${name}` } },
   });
   const systems = [
@@ -54,7 +54,7 @@ const both = (change: Changes = {}, names: readonly string[] = ['east', 'west'])
 };
 
 const unreachableSystem = { url: '127.0.0.1:1' };
-const keyOf = ({ room: { line } }: TrueNasFixture) => ({
+const keyOf = ({ simulator: { line } }: TrueNasFixture) => ({
   username: line.credentials['user'] ?? '',
   apiKey: line.credentials['apiKey'] ?? '',
 });
@@ -90,22 +90,26 @@ const runPlanOn = (
   durable: MachineRecord,
 ) => new PlacedProcess(section, failureDomain).walk(plan, 'shop-cp-1', durable, {}, orError);
 
-const vmsOf = (at: TrueNasFixture) => [...at.room.nas.vms.values()].map(({ row }) => String(row['name']));
-const callsOf = (at: TrueNasFixture) => at.switchboard.calls.filter(({ room: who }) => who === 'truenas').length;
+const vmsOf = (at: TrueNasFixture) => [...at.simulator.nas.vms.values()].map(({ row }) => String(row['name']));
+const callsOf = (at: TrueNasFixture) => at.switchboard.calls.filter(({ simulator: who }) => who === 'truenas').length;
 
 describe('a machine of one of several systems', () => {
   it('T58: is created there, in its pool and at its bridge, and deleted again; the other system is never called', async () => {
     await startBoth();
-    const [untouched, asked, durable] = [toJsonText(nasFixture.room.dump()), callsOf(nasFixture), newMachine()];
+    const [untouched, asked, durable] = [toJsonText(nasFixture.simulator.dump()), callsOf(nasFixture), newMachine()];
     expect(await runPlanOn(both(), 'west', 'provision', durable)).toMatchObject({ kind: 'finished' });
     const [vm = ''] = vmsOf(secondNas);
     expect(durable.progress?.facts).toMatchObject({
-      system: new URL(secondNas.room.line.url).host,
+      system: new URL(secondNas.simulator.line.url).host,
       dataset: `fast/k8s/talos/${vm}`,
     });
-    expect(toJsonText(secondNas.room.dump().devices)).toContain('"br10"');
+    expect(toJsonText(secondNas.simulator.dump().devices)).toContain('"br10"');
     expect(await runPlanOn(both(), 'west', 'release', durable)).toMatchObject({ kind: 'finished' });
-    expect([vmsOf(secondNas), toJsonText(nasFixture.room.dump()), callsOf(nasFixture)]).toEqual([[], untouched, asked]);
+    expect([vmsOf(secondNas), toJsonText(nasFixture.simulator.dump()), callsOf(nasFixture)]).toEqual([
+      [],
+      untouched,
+      asked,
+    ]);
   });
 
   it('T58: waits when that one is away, while machines of others do not', async () => {
@@ -126,13 +130,16 @@ describe('a machine of one of several systems', () => {
       // Reverts to the state before the last steps.
       const { finishedAt: _, ...record } = durable.progress!;
       durable.progress = { ...record, step: 'devices-attached' };
-      const [made, elsewhere] = [toJsonText(secondNas.room.dump()), toJsonText(nasFixture.room.dump())];
+      const [made, elsewhere] = [toJsonText(secondNas.simulator.dump()), toJsonText(nasFixture.simulator.dump())];
       const verdict = await runPlanOn(both({}, ['east']), 'west', plan, durable);
       expect(verdict).toMatchObject({ kind: 'failed', reason: 'TRUENAS_SYSTEM_UNKNOWN' });
       expect(describeMachineProgress(verdict)).toMatch(
         /The machine is on west, 127\.0\.0\.1:\d+; the configured systems are east\. Restore it until the machine is deleted\./,
       );
-      expect([toJsonText(secondNas.room.dump()), toJsonText(nasFixture.room.dump())]).toEqual([made, elsewhere]);
+      expect([toJsonText(secondNas.simulator.dump()), toJsonText(nasFixture.simulator.dump())]).toEqual([
+        made,
+        elsewhere,
+      ]);
       expect(await runPlanOn(both(), 'west', plan, durable)).toMatchObject({ kind: 'finished' });
       expect(vmsOf(secondNas)).toHaveLength(plan === 'release' ? 0 : 1);
     },

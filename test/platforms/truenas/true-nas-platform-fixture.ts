@@ -113,7 +113,7 @@ export function useNas(failureDomain: NasLocation | undefined): void {
   remoteNas = failureDomain;
 }
 export const localNas = (): NasLocation => {
-  const { url, credentials } = nasFixture.room.line;
+  const { url, credentials } = nasFixture.simulator.line;
   return { url, ca: nasFixture.ca, user: credentials['user'] ?? '', apiKey: credentials['apiKey'] ?? '', factoryUrl };
 };
 const currentNas = (): NasLocation => remoteNas ?? localNas();
@@ -166,7 +166,7 @@ export async function stopTrueNasPlatformFixture(): Promise<void> {
 }
 
 export const toJsonText = (value: unknown) => JSON.stringify(value, null, 1);
-export const dumpNas = () => nasFixture.room.dump();
+export const dumpNas = () => nasFixture.simulator.dump();
 /** Everything but the cache of images and its folders, which stay on purpose. */
 export const dumpWithoutImageCache = () => {
   const all = dumpNas();
@@ -190,7 +190,9 @@ export const stateSummary = () => {
   };
 };
 export const vmOf = (machine: string) =>
-  [...nasFixture.room.nas.vms.values()].find((vm) => String(vm.row['name']).startsWith(machine.replaceAll('-', '_')));
+  [...nasFixture.simulator.nas.vms.values()].find((vm) =>
+    String(vm.row['name']).startsWith(machine.replaceAll('-', '_')),
+  );
 export const imageDownloadCount = () =>
   nasFixture.switchboard.calls.filter(({ name }) => /^GET \/image\/.*\.iso$/.test(name)).length;
 export const changingCallPattern = /^(POST|.*\.(create|update|delete|start|stop|poweroff|resume)$)/;

@@ -14,7 +14,7 @@ useTrueNasPlatformFixture();
 
 describe('a system with a certificate of an unknown authority', () => {
   const pinned = (tlsFingerprint: string) => ({ caBundle: undefined, tlsFingerprint });
-  const shown = async () => await fetchFingerprint(new URL(nasFixture.room.line.url).host, deadlineSignal(10));
+  const shown = async () => await fetchFingerprint(new URL(nasFixture.simulator.line.url).host, deadlineSignal(10));
 
   it('T3: is used for reads and writes when its fingerprint is configured', async () => {
     await startTrueNasPlatformFixture();

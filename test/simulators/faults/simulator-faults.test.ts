@@ -40,9 +40,9 @@ async function start(name: string, change: Partial<SimulatorOptions> = {}): Prom
   const runner = { start: () => Promise.reject(new Error('no machines here')) as never };
   const clock = new ScaledClock(0.001);
   const place = { host: '127.0.0.1', port: 0, folder: home, clock, switchboard, runner, extra: {} };
-  const room = await simulators.find((one) => one.name === name)!.start({ ...place, ...change });
-  closers.push(() => room.close());
-  return room;
+  const simulator = await simulators.find((one) => one.name === name)!.start({ ...place, ...change });
+  closers.push(() => simulator.close());
+  return simulator;
 }
 
 function kubeClient(kubeconfig: string): KubeClient {
@@ -54,21 +54,21 @@ function kubeClient(kubeconfig: string): KubeClient {
 }
 
 async function kube(): Promise<FaultSubject> {
-  const room = await start('kube');
-  const client = kubeClient(room.line.credentials['kubeconfig'] ?? '');
+  const simulator = await start('kube');
+  const client = kubeClient(simulator.line.credentials['kubeconfig'] ?? '');
   return {
-    restart: async () => await room.restart?.(),
+    restart: async () => await simulator.restart?.(),
     write: (name) => client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
     has: async (name) => (await client.find(Namespace, { name })) !== undefined,
   };
 }
 
 async function imageFactory(): Promise<FaultSubject> {
-  const room = await start('image-factory');
+  const simulator = await start('image-factory');
   const bodyOf = (name: string) => `customization:\n  extraKernelArgs: [${name}]\n`;
   const ids = new Map<string, string>();
   const post = async (name: string): Promise<string> => {
-    const answer = await fetch(`${room.line.url}/schematics`, { method: 'POST', body: bodyOf(name) });
+    const answer = await fetch(`${simulator.line.url}/schematics`, { method: 'POST', body: bodyOf(name) });
     if (!answer.ok) throw new Error(await answer.text());
     return ((await answer.json()) as { id: string }).id;
   };
@@ -80,18 +80,18 @@ async function imageFactory(): Promise<FaultSubject> {
   };
   for (const name of ['one', 'two']) ids.set(name, await idOf(name));
   return {
-    restart: async () => await room.restart?.(),
+    restart: async () => await simulator.restart?.(),
     write: post,
-    has: async (name) => (await fetch(`${room.line.url}/schematics/${ids.get(name)}`)).ok,
+    has: async (name) => (await fetch(`${simulator.line.url}/schematics/${ids.get(name)}`)).ok,
   };
 }
 
 async function truenas(): Promise<FaultSubject> {
-  const room = await start('truenas');
-  const ca = await readFile(room.line.ca ?? '', 'utf8');
-  const { user: username, apiKey } = room.line.credentials;
+  const simulator = await start('truenas');
+  const ca = await readFile(simulator.line.ca ?? '', 'utf8');
+  const { user: username, apiKey } = simulator.line.credentials;
   const call = async (method: string, ...params: unknown[]) => {
-    const client = await RawClient.open(room.line.url, ca);
+    const client = await RawClient.open(simulator.line.url, ca);
     try {
       await client.call('auth.login_ex', { mechanism: 'API_KEY_PLAIN', username, api_key: apiKey });
       return await client.call(method, ...params);
@@ -100,27 +100,32 @@ async function truenas(): Promise<FaultSubject> {
     }
   };
   return {
-    restart: async () => await room.restart?.(),
+    restart: async () => await simulator.restart?.(),
     write: (name) => call('vm.create', { name, memory: 512 }),
     has: async (name) => (await call('vm.query', [['name', '=', name]], { count: true })) === 1,
   };
 }
 
 async function robot(): Promise<FaultSubject> {
-  const room = await start('robot', { seed: { servers: [{ number: 1 }, { number: 2 }] } });
-  const { user, password } = room.line.credentials;
+  const simulator = await start('robot', { seed: { servers: [{ number: 1 }, { number: 2 }] } });
+  const { user, password } = simulator.line.credentials;
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-  const dispatcher = new Agent({ connect: { ca: await readFile(room.line.ca ?? '', 'utf8') } });
+  const dispatcher = new Agent({ connect: { ca: await readFile(simulator.line.ca ?? '', 'utf8') } });
   closers.push(() => dispatcher.destroy());
   const ask = async (method: 'GET' | 'POST', path: string, body?: string) => {
     const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
-    const answer = await request(`${room.line.url}${path}`, { method, headers, dispatcher, ...(body && { body }) });
+    const answer = await request(`${simulator.line.url}${path}`, {
+      method,
+      headers,
+      dispatcher,
+      ...(body && { body }),
+    });
     const text = await answer.body.text();
     if (answer.statusCode !== 200) throw new Error(text);
     return JSON.parse(text);
   };
   return {
-    restart: async () => await room.restart?.(),
+    restart: async () => await simulator.restart?.(),
     write: (name) => ask('POST', `/server/${name === 'one' ? 1 : 2}`, `server_name=${name}`),
     has: async (name) =>
       (await ask('GET', '/server')).some((one: { server: { server_name: string } }) => one.server.server_name === name),
@@ -189,7 +194,7 @@ describe.each([
     const subject = await enter();
     const asked: string[] = [];
     const leave = switchboard.judge((one) => {
-      if (one.room !== name || !call.test(one.name)) return undefined;
+      if (one.simulator !== name || !call.test(one.name)) return undefined;
       asked.push(one.name);
       return asked.length === 1 ? { kind: 'error' } : undefined;
     });
@@ -211,7 +216,7 @@ describe.each([
     const order: string[] = [];
     const arrived = new Promise<void>((resolve) => {
       const stop = switchboard.onCall((one) => {
-        if (one.room === name && call.test(one.name)) resolve(stop());
+        if (one.simulator === name && call.test(one.name)) resolve(stop());
       });
     });
     const started = performance.now();

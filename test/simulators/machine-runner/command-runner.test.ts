@@ -118,13 +118,13 @@ describe('a VM as a process of a command', () => {
     expect(await readFile(join(folder, 'button'), 'utf8')).toBe('pressed\n');
     await awaitOff(client, vm);
     expect(isProcessRunning(pid)).toBe(false);
-    expect(world?.room.stuck('one')).toBeUndefined();
+    expect(world?.simulator.stuck('one')).toBeUndefined();
   });
 
   test('is shown as stopped when the process ends by itself, and the test controls report why', async () => {
     const { client, vm } = await startVm('fails');
     await awaitOff(client, vm);
-    expect(world?.room.stuck('one')).toMatch(/ended with 3\nno such thing here$/);
+    expect(world?.simulator.stuck('one')).toMatch(/ended with 3\nno such thing here$/);
   });
 
   test('that ignores the button is ended by the power switch, with every process that it started', async () => {

@@ -35,7 +35,7 @@ let vm = 0;
 
 /** The machine's serial output since its creation. */
 const serialOutput = (): string => {
-  const path = join(world.room.nas.folder, 'log', `${vm}_one.log`);
+  const path = join(world.simulator.nas.folder, 'log', `${vm}_one.log`);
   return existsSync(path) ? readFileSync(path, 'latin1') : '';
 };
 const facts = (name: string): string[] =>
@@ -44,8 +44,8 @@ const facts = (name: string): string[] =>
 async function awaitFact(text: string): Promise<void> {
   const byDeadline = Date.now() + patienceMilliseconds;
   while (!serialOutput().includes(text)) {
-    if (world.room.nas.vms.get(vm)?.guest === undefined)
-      throw new Error(`it is off: ${world.room.stuck('one')}\n${serialOutput()}`);
+    if (world.simulator.nas.vms.get(vm)?.guest === undefined)
+      throw new Error(`it is off: ${world.simulator.stuck('one')}\n${serialOutput()}`);
     if (Date.now() > byDeadline) throw new Error(`it never said ${text}:\n${serialOutput()}`);
     // A connection is closed after a minute of silence, and a slow machine takes longer.
     await client.call('core.ping');
@@ -177,7 +177,7 @@ describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', mis
     expect((await client.job('vm.stop', vm, {})).state).toBe('SUCCESS');
     await expect.poll(state, { timeout: 60_000 }).toBe('STOPPED');
     expect(serialOutput()).toContain('fact button');
-    expect(world.room.stuck('one')).toBeUndefined();
+    expect(world.simulator.stuck('one')).toBeUndefined();
   });
 
   it('boots from the disk once it is bootable, although the CD-ROM still is', {
@@ -208,6 +208,6 @@ describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', mis
     process.kill(pid, 'SIGKILL');
     await expect.poll(() => isProcessRunning(child), { timeout: 10_000 }).toBe(false);
     await expect.poll(state, { timeout: 10_000 }).toBe('STOPPED');
-    expect(world.room.stuck('one')).toMatch(/ended by SIGKILL/);
+    expect(world.simulator.stuck('one')).toMatch(/ended by SIGKILL/);
   });
 });

@@ -13,32 +13,32 @@ const alice = { subject: 'alice', groups: ['staff'] };
 
 describeUnlessMissing('the real kubelogin at the simulated issuer', missingForKubelogin(), () => {
   let folder: string;
-  let room: OidcSimulator;
+  let simulator: OidcSimulator;
   let workstation: Workstation;
   const switchboard = new CallInterceptor();
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'oidc-'));
     const runner = { start: () => expect.unreachable('there are no machines') };
     const options = { host: '127.42.159.2', port: 0, folder, clock: new ScaledClock(), switchboard, runner, extra: {} };
-    room = await startOidc({ ...options, seed: { people: [alice] } });
-    workstation = openWorkstation('', room.ca);
+    simulator = await startOidc({ ...options, seed: { people: [alice] } });
+    workstation = openWorkstation('', simulator.ca);
   });
   beforeEach(() => {
     workstation.logOut();
-    room.seat(alice);
+    simulator.seat(alice);
   });
   afterAll(async () => {
     await workstation.close();
-    await room.close();
+    await simulator.close();
     rmSync(folder, { recursive: true });
   });
 
   const logIn = (...args: readonly string[]) =>
     workstation.kubelogin(
       'get-token',
-      `--oidc-issuer-url=${room.issuer}`,
+      `--oidc-issuer-url=${simulator.issuer}`,
       '--oidc-client-id=kubernetes',
-      `--certificate-authority-data=${Buffer.from(room.ca).toString('base64')}`,
+      `--certificate-authority-data=${Buffer.from(simulator.ca).toString('base64')}`,
       ...args,
     );
   const tokens = () => switchboard.calls.filter(({ name }) => name === 'POST /token').length;
@@ -59,7 +59,7 @@ describeUnlessMissing('the real kubelogin at the simulated issuer', missingForKu
     const { visited } = await logIn();
     expect(visited.map((url) => new URL(url).host)).toEqual([
       expect.stringMatching(/^localhost:/),
-      new URL(room.issuer).host,
+      new URL(simulator.issuer).host,
       expect.stringMatching(/^localhost:/),
     ]);
     expect(new URL(visited[1] ?? '').searchParams.get('code_challenge_method')).toBe('S256');
@@ -69,13 +69,13 @@ describeUnlessMissing('the real kubelogin at the simulated issuer', missingForKu
     const scope = '--oidc-extra-scope=offline_access';
     expect((await logIn(scope)).code).toBe(0);
     const before = tokens();
-    room.seat(undefined);
+    simulator.seat(undefined);
     const { code, visited } = await logIn(scope, '--force-refresh');
     expect([code, visited, tokens() - before]).toEqual([0, [], 1]);
   });
 
   it('reports why the login failed', async () => {
-    room.seat(undefined);
+    simulator.seat(undefined);
     const { code, error } = await logIn();
     expect([code, error]).toEqual([1, expect.stringContaining('access_denied nobody is there who would log in')]);
   });

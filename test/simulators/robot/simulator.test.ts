@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 /** The complete simulator: real bytes on disks, simulated Talos, and a fast clock. */
-async function start(server: object): Promise<{ room: RobotSimulator; talos: TalosRunner }> {
+async function start(server: object): Promise<{ simulator: RobotSimulator; talos: TalosRunner }> {
   const folder = await mkdtemp(join(tmpdir(), 'robot-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const [clock, switchboard] = [new ScaledClock(0.005), new CallInterceptor()];
@@ -34,9 +34,9 @@ async function start(server: object): Promise<{ room: RobotSimulator; talos: Tal
     runner,
     extra: { 'ssh-port': 'any' },
   };
-  const room = await startRobotSimulator({ ...place, seed });
-  closers.push(() => room.close());
-  return { room, talos: runner };
+  const simulator = await startRobotSimulator({ ...place, seed });
+  closers.push(() => simulator.close());
+  return { simulator, talos: runner };
 }
 
 const quick = { timeout: 20_000, interval: 20 };
@@ -60,7 +60,7 @@ async function callWebservice({ line, ca }: RobotSimulator, call: string, form?:
 
 /** Runs one command as root, and returns its output. */
 function run(
-  room: RobotSimulator,
+  simulator: RobotSimulator,
   login: { privateKey?: string; password?: string },
   command: string,
 ): Promise<string> {
@@ -79,7 +79,7 @@ function run(
         });
       });
     });
-    const port = Number(room.line.credentials['sshPort']);
+    const port = Number(simulator.line.credentials['sshPort']);
     client.connect({ host: address, port, username: 'root', readyTimeout: 5000, ...login });
   });
 }
@@ -97,62 +97,64 @@ const inMaintenance = (talos: TalosRunner) => async (): Promise<unknown> => {
 
 describe('a server with Talos on its disk', () => {
   it('boots it, and it waits in maintenance mode at the main address, which DHCP offered', async () => {
-    const { room, talos } = await start(withTalos('1.13.9'));
+    const { simulator, talos } = await start(withTalos('1.13.9'));
     await expect.poll(inMaintenance(talos), quick).toBe(true);
     expect(talos.node('robot-7')).toMatchObject({ addresses: [address], stuck: undefined });
-    expect(room.servers()[0]).toMatchObject({ phase: 'talos', bootCount: 1 });
+    expect(simulator.servers()[0]).toMatchObject({ phase: 'talos', bootCount: 1 });
   });
 
   it('does not enter the rescue system by a reboot of Talos, which is a kexec and bypasses the firmware', async () => {
-    const { room, talos } = await start(withTalos('1.13.9'));
+    const { simulator, talos } = await start(withTalos('1.13.9'));
     await expect.poll(inMaintenance(talos), quick).toBe(true);
     talos.reboot('robot-7');
     await expect.poll(() => talos.node('robot-7')?.listening, quick).toBe(false);
     await expect.poll(inMaintenance(talos), quick).toBe(true);
-    expect(room.servers()[0]?.bootCount).toBe(1);
+    expect(simulator.servers()[0]?.bootCount).toBe(1);
   });
 
   it('that is reset loses it at once, and boots it again at the same address', async () => {
-    const { room, talos } = await start(withTalos('1.12.7'));
+    const { simulator, talos } = await start(withTalos('1.12.7'));
     await expect.poll(inMaintenance(talos), quick).toBe(true);
-    room.server(7).machine.reset('hw');
+    simulator.server(7).machine.reset('hw');
     await expect.poll(() => talos.node('robot-7')?.listening, quick).toBe(false);
     await expect.poll(inMaintenance(talos), quick).toBe(true);
-    expect(room.servers()[0]?.history).toEqual(['off', 'post', 'network', 'talos', 'post', 'network', 'talos']);
-    expect(room.writes().map(({ serial, by }) => `${by} ${serial}`)).toContain('talos S1');
-    expect(room.writes().filter(({ serial }) => serial === 'S2')).toEqual([]);
+    expect(simulator.servers()[0]?.history).toEqual(['off', 'post', 'network', 'talos', 'post', 'network', 'talos']);
+    expect(simulator.writes().map(({ serial, by }) => `${by} ${serial}`)).toContain('talos S1');
+    expect(simulator.writes().filter(({ serial }) => serial === 'S2')).toEqual([]);
   });
 });
 
 describe('a server in the rescue system', () => {
   it('is reached with the key or the password of the activation, and leads to any content of its disks', async () => {
-    const { room } = await start({ disks: [{ serial: 'S1', model: 'WORLD ONE' }] });
+    const { simulator } = await start({ disks: [{ serial: 'S1', model: 'WORLD ONE' }] });
     const key = makeSshKey();
-    const { fingerprint } = (await callWebservice(room, 'POST /key', { name: 'test', data: key.public })).key;
+    const { fingerprint } = (await callWebservice(simulator, 'POST /key', { name: 'test', data: key.public })).key;
     const { password } = (
-      await callWebservice(room, 'POST /boot/7/rescue', { os: 'linux', 'authorized_key[]': fingerprint })
+      await callWebservice(simulator, 'POST /boot/7/rescue', { os: 'linux', 'authorized_key[]': fingerprint })
     ).rescue;
-    await callWebservice(room, 'POST /reset/7', { type: 'hw' });
-    await expect.poll(() => room.servers()[0]?.phase, quick).toBe('rescue');
+    await callWebservice(simulator, 'POST /reset/7', { type: 'hw' });
+    await expect.poll(() => simulator.servers()[0]?.phase, quick).toBe('rescue');
     const mine = { privateKey: key.private };
-    expect(await run(room, mine, 'cat /proc/sys/kernel/hostname')).toBe('rescue');
-    expect(await run(room, { password }, 'cat /proc/sys/kernel/random/boot_id')).toBe(room.servers()[0]?.bootId);
-    await expect(run(room, { password: 'no' }, 'cat /proc/sys/kernel/hostname')).rejects.toThrow();
-    expect(room.writes()).toEqual([]);
-    await run(room, mine, 'printf hello >/dev/disk/by-id/nvme-WORLD_ONE_S1');
-    expect(room.writes(7)).toMatchObject([{ serverNumber: 7, serial: 'S1', offset: 0, length: 5 }]);
-    await run(room, mine, 'reboot');
-    await expect.poll(() => room.servers()[0]?.phase, quick).toBe('nothing');
-    expect(room.servers()[0]?.history.slice(-3)).toEqual(['post', 'network', 'nothing']);
-    await expect(run(room, mine, 'cat /proc/sys/kernel/hostname')).rejects.toThrow('ECONNREFUSED');
+    expect(await run(simulator, mine, 'cat /proc/sys/kernel/hostname')).toBe('rescue');
+    expect(await run(simulator, { password }, 'cat /proc/sys/kernel/random/boot_id')).toBe(
+      simulator.servers()[0]?.bootId,
+    );
+    await expect(run(simulator, { password: 'no' }, 'cat /proc/sys/kernel/hostname')).rejects.toThrow();
+    expect(simulator.writes()).toEqual([]);
+    await run(simulator, mine, 'printf hello >/dev/disk/by-id/nvme-WORLD_ONE_S1');
+    expect(simulator.writes(7)).toMatchObject([{ serverNumber: 7, serial: 'S1', offset: 0, length: 5 }]);
+    await run(simulator, mine, 'reboot');
+    await expect.poll(() => simulator.servers()[0]?.phase, quick).toBe('nothing');
+    expect(simulator.servers()[0]?.history.slice(-3)).toEqual(['post', 'network', 'nothing']);
+    await expect(run(simulator, mine, 'cat /proc/sys/kernel/hostname')).rejects.toThrow('ECONNREFUSED');
   });
 
   it('differs from an installed Linux, which still refuses the key', async () => {
     const key = makeSshKey();
     const content = { kind: 'linux', hostname: 'files', authorizedKeys: [key.public], answersSsh: true };
-    const { room } = await start({ disks: [{ content }] });
-    expect(room.servers()[0]?.phase).toBe('linux');
-    expect(await run(room, { privateKey: key.private }, 'cat /proc/sys/kernel/hostname')).toBe('files');
-    await expect(run(room, { privateKey: makeSshKey().private }, 'true')).rejects.toThrow();
+    const { simulator } = await start({ disks: [{ content }] });
+    expect(simulator.servers()[0]?.phase).toBe('linux');
+    expect(await run(simulator, { privateKey: key.private }, 'cat /proc/sys/kernel/hostname')).toBe('files');
+    await expect(run(simulator, { privateKey: makeSshKey().private }, 'true')).rejects.toThrow();
   });
 });

@@ -33,8 +33,8 @@ export class FakeDiskKeyStore {
       },
     };
     const secrets = { get: ({ name }: { name: string }) => this.secrets.get(name) };
-    const room = { kube, stores: { secrets }, namespace: 'openmcp-system', provider: 'talos' };
-    return diskKeyOf(room as unknown as Parameters<typeof diskKeyOf>[0], machine, signal, cluster);
+    const simulator = { kube, stores: { secrets }, namespace: 'openmcp-system', provider: 'talos' };
+    return diskKeyOf(simulator as unknown as Parameters<typeof diskKeyOf>[0], machine, signal, cluster);
   }
 }
 

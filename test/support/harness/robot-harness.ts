@@ -38,7 +38,7 @@ export interface RobotHarness extends RobotFixture {
 /** The real client and the simulated webservice, connected by HTTPS, with one clock that the test controls. */
 export async function openRobotHarness(seed: RobotSeedInput = {}): Promise<RobotHarness> {
   const world = await startRobotFixture(seed);
-  const { clock, room } = world;
+  const { clock, simulator } = world;
   const time: Clock = {
     now: () => clock.now(),
     monotonic: () => clock.now().getTime(),
@@ -46,11 +46,11 @@ export async function openRobotHarness(seed: RobotSeedInput = {}): Promise<Robot
   };
   const ended: CompletedCall[] = [];
   const connections = new ProcessConnectionCache(new AbortController().signal, (call) => ended.push(call));
-  const { user = '', password = '' } = room.line.credentials;
+  const { user = '', password = '' } = simulator.line.credentials;
   // A test makes a thousand calls under one signal.
   const { signal } = new AbortController();
   setMaxListeners(0, signal);
-  const numbers = room.servers().map(({ number }) => number);
+  const numbers = simulator.servers().map(({ number }) => number);
   const login = (name = user, word = password) => ({
     username: new SecretString(name),
     password: new SecretString(word),
@@ -62,12 +62,12 @@ export async function openRobotHarness(seed: RobotSeedInput = {}): Promise<Robot
       const credentials = login(given.user, given.password);
       const servers = new Set(given.servers ?? numbers);
       const scope = given.scope ?? { servers: () => servers, failovers: () => new Set(given.failovers) };
-      const access = { credentialsName: 'robot', url: room.line.url, caBundle: room.ca };
+      const access = { credentialsName: 'robot', url: simulator.line.url, caBundle: simulator.ca };
       return connectRobot({ credentials, connections, clock: time, log: noLog }, access, scope);
     },
     ground: (section = {}) => ({
       config: RobotConfig.parse({
-        ...{ url: room.line.url, caBundle: room.ca, credentialsRef: { name: 'robot' } },
+        ...{ url: simulator.line.url, caBundle: simulator.ca, credentialsRef: { name: 'robot' } },
         ...{ sizes: [{ name: 'any', hostSelector: {} }], ...section },
       }),
       ...{ credentials: login(), connections, clock: time, log: noLog, signal },

@@ -23,7 +23,7 @@ export type Fault =
     };
 
 export interface InterceptedCall {
-  readonly room: string;
+  readonly simulator: string;
   /** e.g. `vm.create`, `POST /api/v1/namespaces`, `machine.MachineService/Bootstrap`. */
   readonly name: string;
   readonly at: Date;
@@ -36,7 +36,7 @@ export interface InterceptedCall {
 export type FaultRule = (call: InterceptedCall, content?: unknown) => Fault | undefined;
 
 interface PlannedFault {
-  readonly room: string;
+  readonly simulator: string;
   readonly match: RegExp;
   readonly fault: Fault;
   left: number;
@@ -61,9 +61,9 @@ export class CallInterceptor {
     this.#kept = kept;
   }
 
-  /** The next `times` calls of `room` whose name matches get `fault`, after `skip` others went through. */
-  fail(room: string, match: RegExp, fault: Fault, times = 1, skip = 0): void {
-    this.#plans.push({ room, match, fault, left: times, skip });
+  /** The next `times` calls of `simulator` whose name matches get `fault`, after `skip` others went through. */
+  fail(simulator: string, match: RegExp, fault: Fault, times = 1, skip = 0): void {
+    this.#plans.push({ simulator, match, fault, left: times, skip });
   }
 
   /** Asks `judge` about every call from now on, before any plan. Returns a function that stops this. */
@@ -83,8 +83,8 @@ export class CallInterceptor {
   }
 
   /** Records a call of a simulator and returns its fault. `content` is passed to judges and not recorded. */
-  pass(room: string, name: string, detail?: unknown, content?: unknown, from?: string): Fault | undefined {
-    const call: InterceptedCall = { room, name, at: new Date(), detail, from };
+  pass(simulator: string, name: string, detail?: unknown, content?: unknown, from?: string): Fault | undefined {
+    const call: InterceptedCall = { simulator, name, at: new Date(), detail, from };
     this.#remember(call);
     for (const listener of this.#listeners) listener(call);
     for (const evaluate of this.#judges) {
@@ -92,7 +92,7 @@ export class CallInterceptor {
       if (fault) return fault;
     }
     for (const plan of this.#plans) {
-      if (plan.left <= 0 || plan.room !== room || !plan.match.test(name)) continue;
+      if (plan.left <= 0 || plan.simulator !== simulator || !plan.match.test(name)) continue;
       if (plan.skip > 0) {
         plan.skip -= 1;
         continue;

@@ -55,7 +55,7 @@ export async function startImageFactory(options: SimulatorOptions): Promise<Imag
   });
   const port = await startListening(server, options.host, options.port);
   return {
-    line: { room: simulatorName, url: `http://${options.host}:${port}`, credentials: {}, ca: null },
+    line: { simulator: simulatorName, url: `http://${options.host}:${port}`, credentials: {}, ca: null },
     restart: async () => {
       await stopListening(server);
       await startListening(server, options.host, port);

@@ -67,7 +67,7 @@ export async function startKubeSimulator(options: SimulatorOptions): Promise<Kub
   await writeFile(ca, authority.cert);
   return {
     store: server.store,
-    line: { room: 'kube', url: server.url, credentials: { kubeconfig, token }, ca },
+    line: { simulator: 'kube', url: server.url, credentials: { kubeconfig, token }, ca },
     restart: async () => {
       const { store, url } = server;
       await server.close();

@@ -59,7 +59,7 @@ export interface KubeServerOptions {
    */
   readonly forbidsMilliseconds?: number;
   /** Name at the interceptor; default `kube`. */
-  readonly room?: string;
+  readonly simulator?: string;
 }
 
 export interface KubeServer {
@@ -103,7 +103,7 @@ export async function startKubeServer(options: KubeServerOptions): Promise<KubeS
       keepAliveTimeout: 600_000,
       requestTimeout: 0,
     },
-    createRequestListener(backend, options.switchboard, options.room ?? 'kube'),
+    createRequestListener(backend, options.switchboard, options.simulator ?? 'kube'),
   );
   const sockets = new Set<Duplex>();
   server.on('connection', (socket) => {

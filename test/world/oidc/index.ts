@@ -52,7 +52,7 @@ export async function startOidc(options: SimulatorOptions): Promise<OidcSimulato
   const { url } = state;
   const credentials = { tokens: `${url}/world/tokens`, rotate: `${url}/world/rotate`, people: `${url}/world/people` };
   return {
-    line: { room: oidcDescription.name, url, credentials, ca },
+    line: { simulator: oidcDescription.name, url, credentials, ca },
     issuer: url,
     ca: authority.cert,
     issue: doors.issue,

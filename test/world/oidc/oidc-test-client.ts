@@ -35,10 +35,10 @@ const challenge = createHash('sha256').update(verifier).digest('base64url');
 const toParameters = (fields: Fields): URLSearchParams =>
   new URLSearchParams(Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
-export function openOidcTestClient(room: Pick<OidcSimulator, 'issuer' | 'ca'>): OidcTestClient {
-  const dispatcher = new Agent({ connect: { ca: room.ca } });
+export function openOidcTestClient(simulator: Pick<OidcSimulator, 'issuer' | 'ca'>): OidcTestClient {
+  const dispatcher = new Agent({ connect: { ca: simulator.ca } });
   const call = async (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body?: string) => {
-    const answer = await request(`${room.issuer}${path}`, { method, headers, body: body ?? null, dispatcher });
+    const answer = await request(`${simulator.issuer}${path}`, { method, headers, body: body ?? null, dispatcher });
     const text = await answer.body.text();
     const { location } = answer.headers;
     return {

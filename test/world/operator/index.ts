@@ -26,7 +26,7 @@ const sampleConfig = {
  */
 async function startOperatorSimulator(options: SimulatorOptions): Promise<RunningSimulator> {
   const { kubeconfig, config: file } = options.extra;
-  if (!kubeconfig) throw new RangeError('the room operator needs --kubeconfig FILE of the platform cluster');
+  if (!kubeconfig) throw new RangeError('the simulator operator needs --kubeconfig FILE of the platform cluster');
   const config = file ? readOperatorConfig(file) : parseOperatorConfig(options.seed ?? sampleConfig);
   const connection = loadApiServerConnection({ path: kubeconfig });
   const client = new KubeClient(new Transport(connection, { userAgent: 'openmcp-operator' }), {
@@ -39,7 +39,7 @@ async function startOperatorSimulator(options: SimulatorOptions): Promise<Runnin
   const server = createHealthServer();
   const port = await startListening(server, options.host, options.port);
   return {
-    line: { room: 'operator', url: `http://${options.host}:${port}`, credentials: { kubeconfig }, ca: null },
+    line: { simulator: 'operator', url: `http://${options.host}:${port}`, credentials: { kubeconfig }, ca: null },
     restart: async () => {
       await operator.close();
       operator = startOperator({ client, config, log });

@@ -48,7 +48,7 @@ export async function startRobotSimulator(
   const failovers = await forwardFailoverAddresses(robot);
   const close = async (): Promise<void> => {
     await failovers.close();
-    life.abort(new Error('the room has closed'));
+    life.abort(new Error('the simulator has closed'));
     await Promise.all(machines.map((machine) => machine.close()));
   };
   const server = await listenRobot(robot, options.host, options.port, serving).catch(async (error: unknown) => {
@@ -58,7 +58,7 @@ export async function startRobotSimulator(
   const [account] = robot.accounts;
   const credentials = { user: account?.user ?? '', password: account?.password ?? '', sshPort: String(sshPort) };
   return {
-    line: { room: robotDescription.name, url: `https://${options.host}:${server.port}`, credentials, ca: caPath },
+    line: { simulator: robotDescription.name, url: `https://${options.host}:${server.port}`, credentials, ca: caPath },
     ca: authority.cert,
     ...createRobotTestControls(robot, ledger),
     restart: server.restart,

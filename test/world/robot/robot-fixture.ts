@@ -177,7 +177,7 @@ export interface WebserviceRequestOptions {
 }
 
 export interface RobotFixture {
-  readonly room: RobotSimulator;
+  readonly simulator: RobotSimulator;
   readonly clock: SteppedScaledClock;
   readonly switchboard: CallInterceptor;
   readonly software: RecordedSoftware;
@@ -197,19 +197,19 @@ export async function startRobotFixture(seed: RobotSeedInput = {}): Promise<Robo
     new RecordedRunner(),
   ];
   const place = { host: '127.0.0.1', port: 0, folder, clock, switchboard, runner, extra: { 'ssh-port': '22' } };
-  const room = await startRobotSimulator({ ...place, seed }, software).catch(async (error: unknown) => {
+  const simulator = await startRobotSimulator({ ...place, seed }, software).catch(async (error: unknown) => {
     await rm(folder, { recursive: true, force: true });
     throw error;
   });
   const agents = new Map<string, Agent>();
   const agentOf = (from: string): Agent => {
-    const agent = agents.get(from) ?? new Agent({ connect: { ca: room.ca }, localAddress: from });
+    const agent = agents.get(from) ?? new Agent({ connect: { ca: simulator.ca }, localAddress: from });
     agents.set(from, agent);
     return agent;
   };
-  const { user, password } = room.line.credentials;
+  const { user, password } = simulator.line.credentials;
   return {
-    ...{ room, clock, switchboard, software, runner },
+    ...{ simulator, clock, switchboard, software, runner },
     ask: async (call, { form, type, login = `${user}:${password}`, from = '127.0.0.1' } = {}) => {
       const [method = '', path = ''] = call.split(' ');
       const headers = {
@@ -222,7 +222,7 @@ export async function startRobotFixture(seed: RobotSeedInput = {}): Promise<Robo
         dispatcher: agentOf(from),
         ...(form !== undefined && { body: form }),
       };
-      const answer = await request(`${room.line.url}${path}`, options);
+      const answer = await request(`${simulator.line.url}${path}`, options);
       const text = await answer.body.text();
       const isJson = String(answer.headers['content-type']).includes('json');
       return {
@@ -234,7 +234,7 @@ export async function startRobotFixture(seed: RobotSeedInput = {}): Promise<Robo
     },
     close: async () => {
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
-      await room.close();
+      await simulator.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -45,7 +45,7 @@ export async function startTrueNasSimulator(options: SimulatorOptions): Promise<
   const first = nas.keys.find((one) => one.revokedReason === null && one.expiresAt === null);
   return {
     line: {
-      room: trueNasSimulatorName,
+      simulator: trueNasSimulatorName,
       url: `wss://${host}:${server.port}/api/current`,
       credentials: { user: first?.user ?? '', apiKey: first?.key ?? '' },
       ca: caPath,

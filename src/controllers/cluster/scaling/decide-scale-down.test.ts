@@ -153,7 +153,7 @@ describe('D35: whether a surplus Machine is deleted now', () => {
 
 describe('D39: a Machine that is replaced', () => {
   const [first, second, third] = workers(3) as [Machine, Machine, Machine];
-  const short = { shortageReasons: ['MemoryShort'] };
+  const short = { shortageReasons: ['InsufficientMemory'] };
 
   it.each<[string, string, string]>([
     [
@@ -168,7 +168,7 @@ describe('D39: a Machine that is replaced', () => {
     ],
     [
       'goes first if the successor lacks what it has',
-      decide(1, { work: 2 }, [...planes(1), replacing(first), second, unready(third, 'MemoryShort')], short),
+      decide(1, { work: 2 }, [...planes(1), replacing(first), second, unready(third, 'InsufficientMemory')], short),
       'delete of work',
     ],
     [

@@ -98,7 +98,7 @@ describe('the status of a machine in repair', () => {
   });
 
   it.each<[string, AdvanceResult]>([
-    ['MemoryShort', { ...waiting, reason: 'MemoryShort' }],
+    ['InsufficientMemory', { ...waiting, reason: 'InsufficientMemory' }],
     ['Overdue', { ...waiting, overdue: true }],
     ['BootOrder', { kind: 'failed', progress, seconds: 600, reason: 'BootOrder', message: 'Look.' }],
   ])('and the reason that blocks it, if any: %s', (reason, verdict) => {

@@ -11,14 +11,14 @@ const opens = { system: 'nas.example.org', roots: ['1:tank/talos/a', '2:fast/tal
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 it('T26: a key is generated once, is stored before its use, and never changes', async () => {
-  const room = new FakeDiskKeyStore();
-  const key = room.of('shop-cp-0');
+  const store = new FakeDiskKeyStore();
+  const key = store.of('shop-cp-0');
   expect(key.isKept()).toBe(false);
   const drawn = (await key.ensure(opens)).reveal();
   expect(drawn).toMatch(/^[0-9a-f]{64}$/);
   expect([(await key.ensure(opens)).reveal(), (await key.read()).reveal()]).toEqual([drawn, drawn]);
-  expect([key.isKept(), room.calls.filter((call) => call.startsWith('create')).length]).toEqual([true, 1]);
-  expect(room.secrets.get(name)).toMatchObject({
+  expect([key.isKept(), store.calls.filter((call) => call.startsWith('create')).length]).toEqual([true, 1]);
+  expect(store.secrets.get(name)).toMatchObject({
     metadata: {
       ...{ name, labels: { [labels.provider]: 'talos', [labels.diskKey]: 'shop-cp-0' } },
       annotations: { [annotations.madeOn]: 'nas.example.org', [annotations.opens]: '1:tank/talos/a,2:fast/talos/a' },
@@ -26,51 +26,51 @@ it('T26: a key is generated once, is stored before its use, and never changes', 
     immutable: true,
     data: { passphrase: base64(drawn) },
   });
-  expect(room.secrets.get(name)?.metadata).not.toHaveProperty('ownerReferences');
-  expect((await room.of('shop-cp-1').ensure(opens)).reveal()).not.toBe(drawn);
+  expect(store.secrets.get(name)?.metadata).not.toHaveProperty('ownerReferences');
+  expect((await store.of('shop-cp-1').ensure(opens)).reveal()).not.toBe(drawn);
 });
 
 it('T26: a key that another process creates concurrently is used', async () => {
-  const room = new FakeDiskKeyStore();
+  const store = new FakeDiskKeyStore();
   const theirs = await new FakeDiskKeyStore().of('shop-cp-0').ensure(opens);
   const object = { ...foreign({ passphrase: base64(theirs.reveal()) }) };
   const marked = {
     ...object,
     metadata: { name, labels: { [labels.provider]: 'talos', [labels.diskKey]: 'shop-cp-0' } },
   };
-  room.meanwhile = () => room.secrets.set(name, marked);
-  expect((await room.of('shop-cp-0').ensure(opens)).reveal()).toBe(theirs.reveal());
+  store.meanwhile = () => store.secrets.set(name, marked);
+  expect((await store.of('shop-cp-0').ensure(opens)).reveal()).toBe(theirs.reveal());
 });
 
 it('T26: a missing or empty key is not replaced for existing disks', async () => {
-  const room = new FakeDiskKeyStore();
-  const key = room.of('shop-cp-0');
+  const store = new FakeDiskKeyStore();
+  const key = store.of('shop-cp-0');
   await expect(key.read()).rejects.toMatchObject({
     code: 'DISK_KEY_MISSING',
     message: expect.stringContaining(key.location),
   });
-  room.secrets.set(name, foreign());
+  store.secrets.set(name, foreign());
   await expect(key.read()).rejects.toMatchObject({ code: 'DISK_KEY_MISSING' });
-  expect([key.isKept(), room.calls.some((call) => call.startsWith('create'))]).toEqual([false, false]);
+  expect([key.isKept(), store.calls.some((call) => call.startsWith('create'))]).toEqual([false, false]);
 });
 
 it('T26: a key without our labels opens existing disks, is not used for new ones, and is never removed', async () => {
-  const room = new FakeDiskKeyStore();
-  room.secrets.set(name, foreign({ passphrase: base64('brought back\n') }));
-  const key = room.of('shop-cp-0');
+  const store = new FakeDiskKeyStore();
+  store.secrets.set(name, foreign({ passphrase: base64('brought back\n') }));
+  const key = store.of('shop-cp-0');
   expect((await key.read()).reveal()).toBe('brought back');
   await expect(key.ensure(opens)).rejects.toMatchObject({ code: 'OWNED_BY_OTHERS' });
   await key.delete();
-  expect(room.secrets.size).toBe(1);
+  expect(store.secrets.size).toBe(1);
 });
 
 it('T26: a key can be removed more than once', async () => {
-  const room = new FakeDiskKeyStore();
-  const key = room.of('shop-cp-0');
+  const store = new FakeDiskKeyStore();
+  const key = store.of('shop-cp-0');
   await key.ensure(opens);
   await key.delete();
   await key.delete();
-  expect([room.secrets.size, room.calls.filter((call) => call.startsWith('remove')).length]).toEqual([0, 1]);
+  expect([store.secrets.size, store.calls.filter((call) => call.startsWith('remove')).length]).toEqual([0, 1]);
 });
 
 describe('a key of another Cluster', () => {
@@ -79,24 +79,24 @@ describe('a key of another Cluster', () => {
   const again = { ...cluster, uid: 'new' };
 
   it('is neither used nor removed for a Machine of the same name', async () => {
-    const room = new FakeDiskKeyStore();
-    await room.of('shop-cp-0', signal, cluster).ensure(opens);
-    const kept = structuredClone(room.secrets.get(name));
-    const key = room.of('shop-cp-0', signal, again);
+    const store = new FakeDiskKeyStore();
+    await store.of('shop-cp-0', signal, cluster).ensure(opens);
+    const kept = structuredClone(store.secrets.get(name));
+    const key = store.of('shop-cp-0', signal, again);
     expect(key.isKept()).toBe(false);
     const rejection = { code: 'NAME_COLLISION', message: expect.stringContaining('Cluster team/shop with UID old') };
     await expect(key.ensure(opens)).rejects.toMatchObject(rejection);
     await expect(key.read()).rejects.toMatchObject(rejection);
     await key.delete();
-    expect(room.secrets.get(name)).toEqual(kept);
+    expect(store.secrets.get(name)).toEqual(kept);
   });
 
   it('is removed with an orphan, or with its own Cluster', async () => {
-    const room = new FakeDiskKeyStore();
-    await room.of('shop-cp-0', signal, cluster).ensure(opens);
-    await room.of('shop-cp-0', signal, cluster).delete();
-    await room.of('shop-cp-0', signal, cluster).ensure(opens);
-    await room.of('shop-cp-0', signal).delete();
-    expect(room.secrets.size).toBe(0);
+    const store = new FakeDiskKeyStore();
+    await store.of('shop-cp-0', signal, cluster).ensure(opens);
+    await store.of('shop-cp-0', signal, cluster).delete();
+    await store.of('shop-cp-0', signal, cluster).ensure(opens);
+    await store.of('shop-cp-0', signal).delete();
+    expect(store.secrets.size).toBe(0);
   });
 });

@@ -29,12 +29,12 @@ type DiskKeyServices = Pick<Services, 'namespace' | 'provider'> & {
  * orphans.
  */
 export function diskKeyOf(
-  room: DiskKeyServices,
+  services: DiskKeyServices,
   machine: string,
   signal: AbortSignal,
   cluster?: ClusterIdentity,
 ): MachineDiskKey {
-  const { kube, stores, namespace, provider } = room;
+  const { kube, stores, namespace, provider } = services;
   const key = { namespace, name: diskKeySecretName(machine) };
   const place = `Secret ${key.name} in namespace ${namespace}`;
   const isOurs = ({ metadata }: KubeSecret): boolean =>

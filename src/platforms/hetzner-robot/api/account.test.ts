@@ -18,7 +18,7 @@ const times = <T>(count: number, work: (index: number) => T): T[] => Array.from(
 
 describe('a wrong password', () => {
   it('H15: causes one failed login in total, so no address is locked out', async () => {
-    const { connect, options, room, names, clock } = await enter();
+    const { connect, options, simulator, names, clock } = await enter();
     const calls = times(50, (at) =>
       outcomeCode(connect(wrong).getServer([firstServer, secondServer, thirdServer][at % 3] ?? 0, options)),
     );
@@ -26,7 +26,7 @@ describe('a wrong password', () => {
     await clock.pass(3600);
     expect(await outcomeCode(connect(wrong).listKeys(options))).toBe('ROBOT_CREDENTIALS_REFUSED');
     expect(names()).toHaveLength(1);
-    expect(room.lockouts()).toEqual([]);
+    expect(simulator.lockouts()).toEqual([]);
   });
 
   it('H18: does not block the right one, which is tried at once', async () => {
@@ -38,7 +38,7 @@ describe('a wrong password', () => {
   });
 
   it('three in a row: the third waits until Robot forgets the first', async () => {
-    const { connect, options, room, clock, names } = await enter();
+    const { connect, options, simulator, clock, names } = await enter();
     for (const password of ['wrong-1', 'wrong-2']) {
       expect(await outcomeCode(connect({ password }).listServers(options))).toBe('ROBOT_CREDENTIALS_REFUSED');
     }
@@ -47,34 +47,34 @@ describe('a wrong password', () => {
     expect(names()).toHaveLength(2);
     await clock.pass(610);
     expect(await outcomeCode(connect().listServers(options))).toBe('ok');
-    expect(room.lockouts()).toEqual([]);
+    expect(simulator.lockouts()).toEqual([]);
   });
 
   it('is not tried again when the answer was lost', async () => {
-    const { connect, options, room, switchboard, clock } = await enter();
+    const { connect, options, simulator, switchboard, clock } = await enter();
     switchboard.fail('robot', /./, { kind: 'lose-reply' }, 50);
     for (let i = 0; i < 10; i += 1) {
       await outcomeCode(connect(wrong).getServer(firstServer, options));
       await clock.pass(5);
     }
-    expect(room.lockouts()).toEqual([]);
+    expect(simulator.lockouts()).toEqual([]);
     expect(switchboard.calls.length).toBeLessThanOrEqual(2);
   });
 
   it('affects at most two calls when the password changes during other calls', async () => {
-    const { connect, options, room, switchboard } = await enter();
+    const { connect, options, simulator, switchboard } = await enter();
     const robot = connect();
     await robot.listServers(options);
     let seen = 0;
     switchboard.onCall(() => {
       seen += 1;
-      if (seen === 10) room.changePassword('another-one');
+      if (seen === 10) simulator.changePassword('another-one');
     });
     const ends = await Promise.all(times(50, () => outcomeCode(robot.getServer(firstServer, options))));
     expect(ends.filter((end) => end === 'ok').length).toBeGreaterThanOrEqual(8);
     expect(ends.at(-1)).toBe('ROBOT_CREDENTIALS_REFUSED');
     expect(seen).toBeLessThanOrEqual(11);
-    expect(room.lockouts()).toEqual([]);
+    expect(simulator.lockouts()).toEqual([]);
   });
 
   it('is reported with a hint when the user is no webservice user', async () => {
@@ -83,9 +83,9 @@ describe('a wrong password', () => {
   });
 
   it('never appears in an error, nor does the user name', async () => {
-    const { connect, options, switchboard, room } = await enter();
+    const { connect, options, switchboard, simulator } = await enter();
     const user = '#ws+Wr1dRbt7';
-    const { password = '' } = room.line.credentials;
+    const { password = '' } = simulator.line.credentials;
     const login = Buffer.from(`${user}:${password}`).toString('base64');
     const message = `no ${user} with ${password}`;
     const body = { error: { status: 400, code: 'INVALID_INPUT', message } };
@@ -112,7 +112,7 @@ describe('an address that other clients have locked out', () => {
     ['forbidden', 'ROBOT_FORBIDDEN', 2],
     ['drop', 'ROBOT_UNREACHABLE', 4],
   ] as const)('reported as "%s" makes every call fail: %s', async (blocked, code, max) => {
-    const { connect, options, ask, names, room, clock } = await enter({ behaviour: { blocked } });
+    const { connect, options, ask, names, simulator, clock } = await enter({ behaviour: { blocked } });
     const robot = connect();
     await robot.listServers(options);
     for (let i = 0; i < 3; i += 1) await ask('GET /server', { login: 'x:y' });
@@ -122,18 +122,18 @@ describe('an address that other clients have locked out', () => {
     expect(names().length - before).toBeLessThanOrEqual(max);
     await clock.pass(600);
     expect(await outcomeCode(robot.getServer(firstServer, options))).toBe(blocked === 'unauthorized' ? code : 'ok');
-    expect(room.lockouts()).toHaveLength(1);
+    expect(simulator.lockouts()).toHaveLength(1);
   });
 });
 
 describe('rate limits', () => {
   it('are kept below those of Robot, so that other clients have calls left', async () => {
-    const { connect, options, room, ended, ask } = await enter();
+    const { connect, options, simulator, ended, ask } = await enter();
     const robot = connect();
     const ends = await Promise.all(times(60, () => outcomeCode(robot.renameServer(firstServer, 'a', options))));
     expect(new Set(ends)).toEqual(new Set(['ok']));
     for (let at = 0; at < 200; at += 1) await outcomeCode(robot.getServer(firstServer, options));
-    expect(room.calls()).toEqual({ 'POST /server': 60, 'GET /server': 180 });
+    expect(simulator.calls()).toEqual({ 'POST /server': 60, 'GET /server': 180 });
     const error = await thrownError(robot.getServer(secondServer, options));
     expect([error.code, error.retryAfterSeconds]).toEqual(['ROBOT_BUDGET_SPENT', 300]);
     expect(error.message).toMatch(/GET \/server\/\{n\}: position 2 of 2, in about 61 minutes\.$/);
@@ -227,10 +227,10 @@ describe('rate limits', () => {
 
 describe('without an answer', () => {
   it('a webservice in maintenance gets one attempt at a time, with growing pauses', async () => {
-    const { connect, options, room, names, clock } = await enter();
+    const { connect, options, simulator, names, clock } = await enter();
     const robot = connect();
     await robot.listServers(options);
-    room.setMaintenance(true);
+    simulator.setMaintenance(true);
     const before = names().length;
     for (let at = 0; at < 600; at += 1) {
       const ends = times(10, () => outcomeCode(robot.getServer(firstServer, options)));
@@ -238,7 +238,7 @@ describe('without an answer', () => {
       await clock.pass(1);
     }
     expect(names().length - before).toBeLessThan(30);
-    room.setMaintenance(false);
+    simulator.setMaintenance(false);
     await clock.pass(60);
     expect(await outcomeCode(robot.getServer(firstServer, options))).toBe('ok');
     expect(new Set(await Promise.all(times(10, () => outcomeCode(robot.getServer(firstServer, options)))))).toEqual(
@@ -297,21 +297,21 @@ describe('without an answer', () => {
   });
 
   it('a change is never sent twice', async () => {
-    const { connect, options, switchboard, room, names } = await enter();
+    const { connect, options, switchboard, simulator, names } = await enter();
     const robot = connect();
     await robot.listServers(options);
     switchboard.fail('robot', /./, { kind: 'lose-reply' });
     expect(await outcomeCode(robot.reset(firstServer, 'power_long', options))).toBe('ROBOT_OUTCOME_UNKNOWN');
     expect(names().filter((name) => name.startsWith('POST'))).toHaveLength(1);
-    expect(room.servers()[0]?.isOn).toBe(false);
+    expect(simulator.servers()[0]?.isOn).toBe(false);
     expect(await outcomeCode(robot.getReset(firstServer, options))).toBe('ok');
   });
 
   it('calls succeed after the webservice restarts', async () => {
-    const { connect, options, room, clock } = await enter();
+    const { connect, options, simulator, clock } = await enter();
     const robot = connect();
     await robot.listServers(options);
-    await room.restart();
+    await simulator.restart();
     await outcomeCode(robot.listServers(options));
     await clock.pass(60);
     expect(await outcomeCode(robot.listServers(options))).toBe('ok');

@@ -77,10 +77,10 @@ describe('vSwitches', () => {
   });
 
   it('a member that could not be connected is named', async () => {
-    const { connect, options, room } = await enter({
+    const { connect, options, simulator } = await enter({
       accounts: [{ vswitches: [{ name: 'a', vlan: 4000, servers: [firstServer] }] }],
     });
-    const [vswitch] = room.robot.accounts[0]?.vswitches.values() ?? [];
+    const [vswitch] = simulator.robot.accounts[0]?.vswitches.values() ?? [];
     vswitch?.members.set(firstServer, 'failed');
     const error = await thrownError(connect().attachServers(vswitch?.id ?? 0, [firstServer], options));
     expect([error.code, error.message]).toEqual([

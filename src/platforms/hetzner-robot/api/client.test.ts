@@ -100,7 +100,7 @@ describe('servers', () => {
 
 describe('boot configurations', () => {
   it('P4: rescue: lists the systems while it is inactive, the armed one while active; its password is secret', async () => {
-    const { connect, options, room } = await enter();
+    const { connect, options, simulator } = await enter();
     const robot = connect();
     const { fingerprint } = await robot.addKey('ocp', key, options);
     expect(await robot.getRescue(firstServer, options)).toEqual({
@@ -115,11 +115,11 @@ describe('boot configurations', () => {
     expect(armed).toMatchObject({ active: true, systems: ['linux'], architectures: [64], fingerprints: [fingerprint] });
     expect(armed.password?.reveal()).toMatch(/^\w{14}$/);
     expect(JSON.stringify(armed)).not.toContain(armed.password?.reveal());
-    expect(room.servers()[0]).toMatchObject({ armed: 'rescue' });
+    expect(simulator.servers()[0]).toMatchObject({ armed: 'rescue' });
     expect(await robot.getRescue(firstServer, options)).toMatchObject({ active: true });
     expect(await robot.disarmRescue(firstServer, options)).toMatchObject({ active: false, password: undefined });
     expect(await robot.disarmRescue(firstServer, options)).toMatchObject({ active: false });
-    expect(room.servers()[0]?.armed).toBeUndefined();
+    expect(simulator.servers()[0]?.armed).toBeUndefined();
     expect(await robot.lastRescue(firstServer, options)).toMatchObject({ active: false, fingerprints: [fingerprint] });
     expect(await robot.lastRescue(secondServer, options)).toBeUndefined();
   });
@@ -164,7 +164,7 @@ describe('boot configurations', () => {
   });
 
   it('all of them: installers that would erase the server are named, and missing ones are left out', async () => {
-    const { connect, options, room } = await enter({ servers: [{ number: 7, offers: ['rescue', 'linux'] }] });
+    const { connect, options, simulator } = await enter({ servers: [{ number: 7, offers: ['rescue', 'linux'] }] });
     const robot = connect();
     expect(await robot.getBoot(7, options)).toMatchObject({
       number: 7,
@@ -172,7 +172,7 @@ describe('boot configurations', () => {
       rescue: { active: false },
     });
     const installer = { kind: 'linux', system: 'Debian 12 base', password: null, keys: [], at: 0 } as const;
-    room.server(7).activation = installer;
+    simulator.server(7).activation = installer;
     expect(await robot.getBoot(7, options)).toMatchObject({ armedInstallers: ['linux'], rescue: { active: false } });
   });
 
@@ -186,7 +186,7 @@ describe('boot configurations', () => {
 
 describe('resets', () => {
   it('list their types and the power state; the answer to a reset has no server number', async () => {
-    const { connect, options, room } = await enter();
+    const { connect, options, simulator } = await enter();
     const robot = connect();
     expect(await robot.getReset(firstServer, options)).toEqual({
       number: firstServer,
@@ -194,7 +194,7 @@ describe('resets', () => {
       power: 'on',
     });
     await robot.reset(firstServer, 'power_long', options);
-    expect(room.servers()[0]?.isOn).toBe(false);
+    expect(simulator.servers()[0]?.isOn).toBe(false);
     expect((await robot.getReset(firstServer, options)).power).toBe('off');
   });
 
@@ -272,8 +272,8 @@ describe('unexpected answers', () => {
   });
 
   it('a redirect is not followed, because it would send the credentials along', async () => {
-    const { connect, options, switchboard, room, names } = await enter();
-    const headers = { location: `${room.line.url}/server/${secondServer}` };
+    const { connect, options, switchboard, simulator, names } = await enter();
+    const headers = { location: `${simulator.line.url}/server/${secondServer}` };
     switchboard.fail('robot', /./, { kind: 'error', status: 302, body: '', headers });
     expect(await outcomeCode(connect().getServer(firstServer, options))).toBe('ROBOT_REPLY_UNKNOWN');
     expect(names()).toHaveLength(1);

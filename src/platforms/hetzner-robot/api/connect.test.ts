@@ -35,10 +35,10 @@ describe('connecting', () => {
   );
 
   it('trusts no server without its CA, and sends nothing', async () => {
-    const { room, time, options, names } = await enter();
+    const { simulator, time, options, names } = await enter();
     const connections = new ProcessConnectionCache();
     const context = { credentials: right, connections, clock: time, log: noLog };
-    const robot = connectRobot(context, { credentialsName: 'robot', url: room.line.url }, scope);
+    const robot = connectRobot(context, { credentialsName: 'robot', url: simulator.line.url }, scope);
     expect(await outcomeCode(robot.getServer(firstServer, options))).toBe('ROBOT_TLS_UNTRUSTED');
     expect(await outcomeCode(robot.getServer(firstServer, options))).toBe('ROBOT_TLS_UNTRUSTED');
     expect(names()).toEqual([]);
@@ -57,13 +57,13 @@ describe('connecting', () => {
   });
 
   it('with another password keeps the budgets of the user', async () => {
-    const { connect, options, room } = await enter();
+    const { connect, options, simulator } = await enter();
     for (let at = 0; at < 100; at += 1) await connect().getServer(firstServer, options);
-    room.changePassword('another-one');
+    simulator.changePassword('another-one');
     expect(await outcomeCode(connect().getServer(firstServer, options))).toBe('ROBOT_CREDENTIALS_REFUSED');
     const robot = connect({ password: 'another-one' });
     for (let at = 0; at < 79; at += 1) await robot.getServer(firstServer, options);
     expect(await outcomeCode(robot.getServer(firstServer, options))).toBe('ROBOT_BUDGET_SPENT');
-    expect(room.calls()['GET /server']).toBe(179);
+    expect(simulator.calls()['GET /server']).toBe(179);
   });
 });

@@ -171,8 +171,8 @@ describe('arbitrary calls', () => {
       { numRuns: 400 },
     );
     stop();
-    expect(fixture.room.forbiddenCalls()).toEqual([]);
-    expect(fixture.room.lockouts()).toEqual([]);
+    expect(fixture.simulator.forbiddenCalls()).toEqual([]);
+    expect(fixture.simulator.lockouts()).toEqual([]);
     expect(fixture.names().length).toBeGreaterThan(50);
     const unknown = await Promise.all(
       [0, foreignServer].map((n) => outcomeCode(robot.reset(n, 'hw', fixture.options))),

@@ -65,6 +65,6 @@ function bytesOnChosenPool(context: TrueNasStepContext): number {
 /** One table for each system, whatever key is used. */
 export const diskSpaceReservationsOf = (context: TrueNasRemovalContext): DiskSpaceReservations =>
   context.connections.get(
-    `truenas-room:${systemEndpointOf(context.config).socketUrl}`,
+    `truenas-disk-space:${systemEndpointOf(context.config).socketUrl}`,
     () => new DiskSpaceReservations(context.clock),
   );

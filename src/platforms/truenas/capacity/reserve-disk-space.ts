@@ -61,7 +61,7 @@ async function reserveDiskSpace(
   const { takes, spare: unassigned = 0 } = wants.get(answer.place) ?? { takes: 0 };
   const left = formatGiB(Math.max(0, answer.left));
   return waitWithReason(
-    'RoomShort',
+    'InsufficientDiskSpace',
     30,
     `${answer.place} on ${nas.host} has ${left} available, without the reservations of machines in creation. The disks of this machine take ${formatGiB(takes)}, and TrueNAS requires another ${formatGiB(unassigned)} to remain free. Free some space, choose another truenas.pool, or reduce the disks of the size. The step continues when there is enough space.`,
   );

@@ -26,11 +26,11 @@ export async function preflightDiskSpace(
       return dataset && Number.isFinite(available) ? [{ pool, dataset, available }] : [];
     }),
   );
-  const rooms = found.flat();
-  const wanted = assignDisksToPools(machines, config, new Map(rooms.map(({ pool, available }) => [pool, available])));
-  return rooms.flatMap(({ pool, dataset, available }) => {
+  const pools = found.flat();
+  const wanted = assignDisksToPools(machines, config, new Map(pools.map(({ pool, available }) => [pool, available])));
+  return pools.flatMap(({ pool, dataset, available }) => {
     const message = describeShortage(dataset, available, wanted.get(pool) ?? []);
-    return message === undefined ? [] : [{ field: poolField(pool, config), reason: 'RoomShort', message }];
+    return message === undefined ? [] : [{ field: poolField(pool, config), reason: 'InsufficientDiskSpace', message }];
   });
 }
 

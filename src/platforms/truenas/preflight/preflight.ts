@@ -51,7 +51,7 @@ async function preflightMemory(
   });
   if (fits < 0) return [];
   const message = `${nas.host} can guarantee the memory of ${fits} of ${wanted.length} machines of a cluster: ${formatGiB(available)} are available, all of them take ${formatGiB(sumBytes(wanted))}. Stop other virtual machines, or choose smaller sizes.`;
-  return [{ field: 'truenas.sizes', reason: 'MemoryShort', message }];
+  return [{ field: 'truenas.sizes', reason: 'InsufficientMemory', message }];
 }
 
 /** The sizes of the machines, in the order of their creation. */

@@ -9,7 +9,7 @@ import type { NasName } from '../fleet-layout.ts';
 import { oneNas } from './power.ts';
 
 export const poolFull: ChaosEvent = {
-  name: 'full pool while a worker is made again, and room later',
+  name: 'full pool while a worker is made again, and space later',
   ...oneNas,
   async strike(fleet, target, number) {
     const nas = fleet.nas(target as NasName);

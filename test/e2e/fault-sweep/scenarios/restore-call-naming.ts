@@ -7,12 +7,13 @@ export class RestoreCallNaming extends CallNaming {
   #state = 'none';
 
   override nameOf(call: InterceptedCall, content: unknown): string {
-    const { room, name } = call;
+    const { simulator, name } = call;
     const written = recordedState(call, content);
     if (written !== undefined) return `kube record ${written}`;
-    if (room === 'kube' || room === 'workload') return `${room} (${this.#state}) ${nameApiRequest(call, content)}`;
+    if (simulator === 'kube' || simulator === 'workload')
+      return `${simulator} (${this.#state}) ${nameApiRequest(call, content)}`;
     const { type = '' } = (content ?? {}) as { type?: string };
-    return [room, `(${this.#state})`, name, type].filter(Boolean).join(' ');
+    return [simulator, `(${this.#state})`, name, type].filter(Boolean).join(' ');
   }
 
   override follow(call: InterceptedCall, content: unknown): void {
@@ -21,8 +22,8 @@ export class RestoreCallNaming extends CallNaming {
 }
 
 /** What a write of the record adds to it; undefined for any other call. */
-function recordedState({ room, name }: InterceptedCall, content: unknown): string | undefined {
-  if (room !== 'kube' || !/^PATCH .*\/secrets\/[^/]+$/.test(name) || !Buffer.isBuffer(content)) return undefined;
+function recordedState({ simulator, name }: InterceptedCall, content: unknown): string | undefined {
+  if (simulator !== 'kube' || !/^PATCH .*\/secrets\/[^/]+$/.test(name) || !Buffer.isBuffer(content)) return undefined;
   const { metadata } = JSON.parse(content.toString('utf8')) as { metadata?: { annotations?: Record<string, string> } };
   const text = metadata?.annotations?.[annotations.restoreProgress];
   if (text === undefined) return undefined;

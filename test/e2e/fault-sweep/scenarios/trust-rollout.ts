@@ -161,14 +161,15 @@ async function nodeTrust(node: TalosClient): Promise<unknown> {
 /** Names calls by node, request and phase. */
 class RolloutCallNaming extends CallNaming {
   override nameOf(call: InterceptedCall, content: unknown): string {
-    const { room, name } = call;
+    const { simulator, name } = call;
     const { address = '' } = (call.detail ?? {}) as { address?: string };
     const { type = '', id = '' } = (content ?? {}) as { type?: string; id?: string };
-    if (room === 'talos') return `talos ${this.act}: ${[name, type, id, maskIds(address)].filter(Boolean).join(' ')}`;
+    if (simulator === 'talos')
+      return `talos ${this.act}: ${[name, type, id, maskIds(address)].filter(Boolean).join(' ')}`;
     const note = /\/machines\/.*\/status$/.test(name) && String(content).includes('"trust"') ? ' of its trust' : '';
-    if (room !== 'kube' && room !== 'workload') return super.nameOf(call, content);
+    if (simulator !== 'kube' && simulator !== 'workload') return super.nameOf(call, content);
     // Several requests may be handled in one call, or in one call each.
-    return `${room} ${this.act}: ${nameApiRequest(call, content).replace(/ in \([a-z0-9,]+\)$/, '')}${note}`;
+    return `${simulator} ${this.act}: ${nameApiRequest(call, content).replace(/ in \([a-z0-9,]+\)$/, '')}${note}`;
   }
 }
 

@@ -17,21 +17,21 @@ export class UpdateCallNaming extends CallNaming {
   #phase = '';
 
   override nameOf(call: InterceptedCall, content: unknown): string {
-    const { room, name } = call;
-    if (room === 'talos') {
+    const { simulator, name } = call;
+    if (simulator === 'talos') {
       const { node = '' } = (call.detail ?? {}) as { node?: string };
       const { type = '' } = (content ?? {}) as { type?: string };
       const [, role = ''] = /_(cp|work)_/.exec(node) ?? [];
       return ['talos', `${this.#now}:`, name, type, `(${role}${this.#stepOf(role)})`].filter(Boolean).join(' ');
     }
-    if (room !== 'kube' && room !== 'workload') return `${room} ${this.act}: ${name}`;
+    if (simulator !== 'kube' && simulator !== 'workload') return `${simulator} ${this.act}: ${name}`;
     const request = maskSlots(nameApiRequest(call, content)).replace(/\/pods\/[^/ ]+/, '/pods/<pod>');
-    return `${room} ${this.#now}: ${request}${rotationPhaseOf(call, content)}`;
+    return `${simulator} ${this.#now}: ${request}${rotationPhaseOf(call, content)}`;
   }
 
   override follow(call: InterceptedCall, content: unknown): void {
     super.follow(call, content);
-    if (call.room !== 'kube') return;
+    if (call.simulator !== 'kube') return;
     this.#phase = rotationPhaseOf(call, content) || this.#phase;
     const [, role, step] =
       /\/machines\/main-\w+-(cp|work)-\d\/status begin (\S+)$/.exec(nameApiRequest(call, content)) ?? [];

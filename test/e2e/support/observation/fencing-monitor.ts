@@ -33,8 +33,8 @@ interface TimedCall {
 }
 
 /** Whether a call to a simulator changes something; renewals of the provider's Lease do not count. */
-export const isMutatingCall = ({ room, name }: InterceptedCall): boolean => {
-  switch (room) {
+export const isMutatingCall = ({ simulator, name }: InterceptedCall): boolean => {
+  switch (simulator) {
     case 'kube':
     case 'workload':
       return !/^(GET|HEAD) /.test(name) && !isLeaseRequest(name);
@@ -110,10 +110,10 @@ export class FencingMonitor<P extends ProviderReplica = ProviderReplica> {
     this.#judged = this.#changes.length;
     // The first holder creates the Lease; that call arrives before the Lease exists.
     const isFirst = ({ at, call }: TimedCall): boolean =>
-      call.room === 'kube' && /^POST .*\/leases$/.test(call.name) && this.#written.every((one) => one.at > at);
+      call.simulator === 'kube' && /^POST .*\/leases$/.test(call.name) && this.#written.every((one) => one.at > at);
     const changes = assessed
       .filter((timed) => !isFirst(timed))
-      .map(({ at, call }) => ({ at, pod: this.podOf(call)?.name, what: `${call.room} ${call.name}` }));
+      .map(({ at, call }) => ({ at, pod: this.podOf(call)?.name, what: `${call.simulator} ${call.name}` }));
     return findFencingViolations(this.#written, changes);
   }
 

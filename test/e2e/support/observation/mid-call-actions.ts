@@ -4,7 +4,7 @@ import { isProviderCall } from './provider-calls.ts';
 
 /** An event in the simulators in the middle of a call of the provider. */
 export interface MidCallAction {
-  readonly room: string;
+  readonly simulator: string;
   readonly name: RegExp;
   /** Name of a Cluster: only calls to its nodes. */
   readonly node?: string;
@@ -38,7 +38,7 @@ export class MidCallActions {
 
   /** The calls that never came. */
   missed(): string[] {
-    return [...this.#left.keys()].map(({ room, name }) => `${room} ${name.source}`);
+    return [...this.#left.keys()].map(({ simulator, name }) => `${simulator} ${name.source}`);
   }
 
   /** Stops further actions. Throws the error of a failed action. */
@@ -48,8 +48,8 @@ export class MidCallActions {
   }
 }
 
-function matchesCall({ room, name, node }: MidCallAction, call: InterceptedCall): boolean {
-  if (call.room !== room || !name.test(call.name)) return false;
+function matchesCall({ simulator, name, node }: MidCallAction, call: InterceptedCall): boolean {
+  if (call.simulator !== simulator || !name.test(call.name)) return false;
   if (node === undefined) return true;
   const { node: called = '' } = (call.detail ?? {}) as { node?: string };
   return called.includes(`${node}_`);

@@ -74,11 +74,12 @@ const callDetail = (call: InterceptedCall): { agent?: string; node?: string } =>
 /** At API servers the user agent names the caller; at all other servers the provider is the only caller. */
 export const isProviderCall = (call: InterceptedCall): boolean =>
   // Events of a booting machine have no caller.
-  call.room !== 'boot' && (!['kube', 'workload'].includes(call.room) || callDetail(call).agent === userAgents.provider);
+  call.simulator !== 'boot' &&
+  (!['kube', 'workload'].includes(call.simulator) || callDetail(call).agent === userAgents.provider);
 
 /** Calls of the provider at the platform's API server. */
 export const providerCalls = (calls: readonly InterceptedCall[]): readonly InterceptedCall[] =>
-  calls.filter((call) => call.room === 'kube' && isProviderCall(call));
+  calls.filter((call) => call.simulator === 'kube' && isProviderCall(call));
 
 /** The writes among them, without renewals of the provider's own Lease. */
 export const providerWrites = (calls: readonly InterceptedCall[]): string[] =>
@@ -89,22 +90,22 @@ export const providerWrites = (calls: readonly InterceptedCall[]): string[] =>
 /** The provider's writes in a cluster that it made. */
 export const workloadWrites = (calls: readonly InterceptedCall[]): string[] =>
   calls
-    .filter((call) => call.room === 'workload' && isProviderCall(call))
+    .filter((call) => call.simulator === 'workload' && isProviderCall(call))
     .map(({ name }) => name)
     .filter((name) => !name.startsWith('GET '));
 
 /** The calls that changed something on a TrueNAS system or on a node. */
 export const infrastructureWrites = (calls: readonly InterceptedCall[]): string[] =>
   calls
-    .filter(({ room, name }) =>
-      room === 'truenas'
+    .filter(({ simulator, name }) =>
+      simulator === 'truenas'
         ? /^(POST |.*\.(create|update|delete|start|stop|poweroff|restart|resume|put)$)/.test(name)
-        : room === 'talos' && /\/(Bootstrap|ApplyConfiguration|Reset|Reboot|Shutdown|Upgrade)$/.test(name),
+        : simulator === 'talos' && /\/(Bootstrap|ApplyConfiguration|Reset|Reboot|Shutdown|Upgrade)$/.test(name),
     )
-    .map(({ room, name }) => `${room} ${name}`);
+    .map(({ simulator, name }) => `${simulator} ${name}`);
 
 /** The nodes that received a bootstrap call for etcd, one entry for each call. */
 export const bootstrappedNodes = (calls: readonly InterceptedCall[]): string[] =>
   calls
-    .filter(({ room, name }) => room === 'talos' && name === 'machine.MachineService/Bootstrap')
+    .filter(({ simulator, name }) => simulator === 'talos' && name === 'machine.MachineService/Bootstrap')
     .map((call) => callDetail(call).node ?? '');

@@ -75,7 +75,7 @@ export class DeploymentFencingMonitor {
     this.#kubelet = kubelet;
     testbed.world.switchboard.onCall((call) => {
       if (!isMutatingCall(call)) return;
-      this.#outside.push({ at: Date.now(), from: call.from, what: `${call.room} ${call.name}` });
+      this.#outside.push({ at: Date.now(), from: call.from, what: `${call.simulator} ${call.name}` });
     });
   }
 

@@ -28,9 +28,9 @@ try {
   await objects.remove(Cluster, ref);
   await eventually('the cluster is gone', async () => !(await objects.exists(Cluster, ref)), 60);
   const left = world.truenas.nas.vms.size;
-  const rooms = world.lines.map(({ url }) => url);
+  const simulators = world.lines.map(({ url }) => url);
   process.stdout.write(
-    `${JSON.stringify({ endpoint: ready.apiServer, nodes, rooms, left, faults: testbed.faults() })}\n`,
+    `${JSON.stringify({ endpoint: ready.apiServer, nodes, simulators, left, faults: testbed.faults() })}\n`,
   );
 } finally {
   await testbed.close();

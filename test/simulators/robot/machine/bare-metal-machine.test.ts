@@ -22,7 +22,7 @@ const withTalos = oneServer({
   disks: [{ serial: 'S1', content: talos }, { serial: 'S2' }],
 });
 
-const summaryOf = ({ room }: RobotFixture) => room.servers()[0]!;
+const summaryOf = ({ simulator }: RobotFixture) => simulator.servers()[0]!;
 const phaseOf = (world: RobotFixture) => summaryOf(world).phase;
 const arm = ({ ask }: RobotFixture) => ask('POST /boot/7/rescue', { form: 'os=linux' });
 const isArmed = async ({ ask }: RobotFixture) => (await ask('GET /boot/7/rescue')).body.rescue.active;
@@ -123,7 +123,11 @@ describe('rescue', () => {
     expect(first).toMatchObject({ names: ['nvme0n1', 'nvme1n1', 'sda'], udevSeconds: 20 });
     await bootIntoRescue(world);
     expect(world.software.running.get(address)?.names).toEqual(['nvme1n1', 'nvme0n1', 'sda']);
-    expect(world.room.server(7).machine.box.hardware.disks.map(({ serial }) => serial)).toEqual(['S1', 'S2', 'S3']);
+    expect(world.simulator.server(7).machine.box.hardware.disks.map(({ serial }) => serial)).toEqual([
+      'S1',
+      'S2',
+      'S3',
+    ]);
   });
 });
 
@@ -147,14 +151,14 @@ describe('the boot order', () => {
     const world = await enter(
       oneServer({ disks: [disk('S1'), { sizeBytes: 1_000_000, ...disk('S2', { kind: 'ceph' }) }] }),
     );
-    const [, ceph] = world.room.server(7).machine.box.hardware.disks;
+    const [, ceph] = world.simulator.server(7).machine.box.hardware.disks;
     const activation = { kind: 'linux', system: 'Debian 12 base', password: null, keys: [], at: 0 } as const;
-    world.room.server(7).activation = activation;
-    expect(world.room.writes()).toEqual([]);
+    world.simulator.server(7).activation = activation;
+    expect(world.simulator.writes()).toEqual([]);
     await reset(world, 'hw', 60);
     expect(phaseOf(world)).toBe('installing');
     const write = { serverNumber: 7, offset: 0, by: 'install linux' };
-    expect(world.room.writes()).toEqual([
+    expect(world.simulator.writes()).toEqual([
       { ...write, serial: 'S1', length: 512_110_190_592 },
       { ...write, serial: 'S2', length: 1_000_000 },
     ]);
@@ -193,7 +197,7 @@ describe('a reset', () => {
 
   it('of a hung system has to be hw: sw and power are ignored', async () => {
     const world = await enter(withLinux);
-    world.room.server(7).machine.hang();
+    world.simulator.server(7).machine.hang();
     await world.clock.pass(1);
     for (const type of ['sw', 'power']) await reset(world, type, 300);
     expect([phaseOf(world), world.software.running.size]).toEqual(['hung', 0]);
@@ -245,10 +249,10 @@ describe('Talos', () => {
 
   it('that writes to a disk is in the ledger, with that disk alone', async () => {
     const world = await enter(withTalos);
-    expect(world.room.writes()).toEqual([]);
+    expect(world.simulator.writes()).toEqual([]);
     world.runner.started[0]?.scribble();
     const write = { serverNumber: 7, serial: 'S1', offset: 0, length: 512_110_190_592, by: 'talos' };
-    for (let i = 0; i < 2; i += 1) expect(world.room.writes(7)).toEqual([write]);
+    for (let i = 0; i < 2; i += 1) expect(world.simulator.writes(7)).toEqual([write]);
   });
 });
 
@@ -286,11 +290,11 @@ describe('after any actions', () => {
     { maxLength: 25 },
   );
 
-  async function perform({ room, clock, software }: RobotFixture, action: string | number): Promise<void> {
-    const server = room.server(7);
+  async function perform({ simulator, clock, software }: RobotFixture, action: string | number): Promise<void> {
+    const server = simulator.server(7);
     const { machine } = server;
     if (typeof action === 'number') return await clock.pass(action);
-    const at = worldSeconds(room.robot);
+    const at = worldSeconds(simulator.robot);
     const activation: BootActivation = { kind: 'rescue', system: 'linux', keys: [], password: `p${at}`, at };
     if (action === 'arm') server.activation = activation;
     else if (action === 'disarm') server.activation = undefined;
@@ -313,9 +317,9 @@ describe('after any actions', () => {
         expect(world.software.running.size).toBe(['linux', 'rescue'].includes(phase) ? 1 : 0);
         const armed = actions.filter((action) => action === 'arm').length;
         expect(history.filter((one) => one === 'loading').length).toBeLessThanOrEqual(armed);
-        expect(world.room.writes()).toEqual([]);
-        world.room.server(7).activation = undefined;
-        world.room.server(7).machine.powerCycle();
+        expect(world.simulator.writes()).toEqual([]);
+        world.simulator.server(7).activation = undefined;
+        world.simulator.server(7).machine.powerCycle();
         await world.clock.pass(1000);
         expect(summaryOf(world)).toMatchObject({ isOn: true, phase: 'linux', stuck: undefined });
         await closeAll();

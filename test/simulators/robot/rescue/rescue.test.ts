@@ -134,7 +134,11 @@ describe('commands over SSH', () => {
     const client = await login((await start()).port);
     switchboard.fail('robot', /^ssh nproc/, { kind: 'error', status: 5, body: 'no' });
     expect(await exec(client, 'nproc')).toEqual({ stdout: '', stderr: 'no\n', status: 5 });
-    expect(switchboard.calls.at(-1)).toMatchObject({ room: 'robot', name: 'ssh nproc', detail: { server: 3140017 } });
+    expect(switchboard.calls.at(-1)).toMatchObject({
+      simulator: 'robot',
+      name: 'ssh nproc',
+      detail: { server: 3140017 },
+    });
     switchboard.fail('robot', /^ssh echo/, { kind: 'lose-reply' });
     const ended = closed(client);
     exec(client, 'echo >/tmp/done').catch(() => undefined);

@@ -14,13 +14,13 @@ const rescue = '/boot/3140011/rescue';
 
 describe('authentication', () => {
   it('three failed logins lock only that address out for ten minutes, also with valid credentials', async () => {
-    const { ask, room, clock } = await enter();
+    const { ask, simulator, clock } = await enter();
     for (let i = 0; i < 3; i += 1) expect(statusAndCodeOf(await ask('GET /server/1', wrong))).toBe('401 UNAUTHORIZED');
     const refused = await ask('GET /server');
     expect(statusAndCodeOf(refused)).toBe('401 UNAUTHORIZED');
     expect(refused.headers['www-authenticate']).toMatch(/^Basic /);
     expect((await ask('GET /server', { from: '127.0.0.2' })).status).toBe(200);
-    expect(room.lockouts()).toEqual(['127.0.0.1']);
+    expect(simulator.lockouts()).toEqual(['127.0.0.1']);
     await clock.pass(599);
     expect((await ask('GET /server')).status).toBe(401);
     await clock.pass(1);
@@ -28,23 +28,23 @@ describe('authentication', () => {
   });
 
   it('two failures expire after a while, and a success between them does not reset the count', async () => {
-    const { ask, room, clock } = await enter();
+    const { ask, simulator, clock } = await enter();
     for (let i = 0; i < 2; i += 1) await ask('GET /server', wrong);
     await clock.pass(600);
     await ask('GET /server', wrong);
     expect((await ask('GET /server')).status).toBe(200);
     await ask('GET /server', wrong);
-    expect(room.lockouts()).toEqual([]);
+    expect(simulator.lockouts()).toEqual([]);
     await ask('GET /server');
     await ask('GET /server', wrong);
-    expect(room.lockouts()).toEqual(['127.0.0.1']);
+    expect(simulator.lockouts()).toEqual(['127.0.0.1']);
   });
 
   it('a call without credentials is refused, and is not a failed login', async () => {
-    const { ask, room } = await enter();
+    const { ask, simulator } = await enter();
     for (let i = 0; i < 4; i += 1)
       expect(statusAndCodeOf(await ask('GET /server', { login: null }))).toBe('401 UNAUTHORIZED');
-    expect(room.lockouts()).toEqual([]);
+    expect(simulator.lockouts()).toEqual([]);
   });
 
   it.each([
@@ -71,12 +71,12 @@ describe('hourly limits', () => {
     ['POST', '/vswitch', '/vswitch', 100],
     ['POST', '/failover/198.51.100.7', '/failover', 50],
   ])('%s %s: the documented number, whatever the answers are', async (method, path, bucket, limit) => {
-    const { ask, room, clock } = await enter();
+    const { ask, simulator, clock } = await enter();
     for (let i = 0; i < limit; i += 1) expect((await ask(`${method} ${path}`)).status).not.toBe(403);
     const refused = await ask(`${method} ${path}`);
     const error = { status: 403, code: 'RATE_LIMIT_EXCEEDED', message: 'rate limit exceeded' };
     expect(refused.body).toEqual({ error: { ...error, max_request: limit, interval: 3600 } });
-    expect(room.calls()).toEqual({ [`${method} ${bucket}`]: limit + 1 });
+    expect(simulator.calls()).toEqual({ [`${method} ${bucket}`]: limit + 1 });
     await clock.pass(3599);
     expect((await ask(`${method} ${path}`)).status).toBe(403);
     await clock.pass(1);
@@ -117,9 +117,9 @@ describe('the protocol', () => {
   );
 
   it('uses TLS with its own CA only', async () => {
-    const { room } = await enter();
-    await expect(fetch(room.line.url)).rejects.toThrow();
-    await expect(fetch(room.line.url.replace('https:', 'http:'))).rejects.toThrow();
+    const { simulator } = await enter();
+    await expect(fetch(simulator.line.url)).rejects.toThrow();
+    await expect(fetch(simulator.line.url.replace('https:', 'http:'))).rejects.toThrow();
   });
 
   it('each call is recorded by its endpoint, with its server and without secrets', async () => {
@@ -127,7 +127,7 @@ describe('the protocol', () => {
     await ask(`POST ${rescue}`, { form: 'os=linux' });
     const detail = { path: rescue, server: '3140011' };
     expect(switchboard.calls).toMatchObject([
-      { room: 'robot', name: 'POST /boot/{n}/rescue', detail, from: '127.0.0.1' },
+      { simulator: 'robot', name: 'POST /boot/{n}/rescue', detail, from: '127.0.0.1' },
     ]);
     expect(JSON.stringify(switchboard.calls)).not.toContain('os=linux');
   });
@@ -140,17 +140,17 @@ describe('the protocol', () => {
     ['POST /ip/127.42.60.11/cancellation', 'cancellation_date=now'],
     ['POST /subnet/2001:db8:60:e9da::/cancellation', 'cancellation_date=now'],
   ])('%s is refused, and stays on record', async (call, form) => {
-    const { ask, room } = await enter();
+    const { ask, simulator } = await enter();
     expect(statusAndCodeOf(await ask(call, form ? { form } : {}))).toBe('409 CONFLICT');
-    expect(room.forbiddenCalls()).toEqual([call]);
+    expect(simulator.forbiddenCalls()).toEqual([call]);
     expect((await ask('GET /server/3140011')).body.server.cancelled).toBe(false);
   });
 
   it('orders are refused like a failed login, and count as one', async () => {
-    const { ask, room } = await enter();
+    const { ask, simulator } = await enter();
     for (let i = 0; i < 3; i += 1) expect((await ask('POST /order/server/transaction')).status).toBe(401);
-    expect(room.forbiddenCalls()).toHaveLength(3);
-    expect(room.lockouts()).toEqual(['127.0.0.1']);
+    expect(simulator.forbiddenCalls()).toHaveLength(3);
+    expect(simulator.lockouts()).toEqual(['127.0.0.1']);
   });
 });
 
@@ -200,9 +200,9 @@ describe('parameters', () => {
     ['POST /vswitch', 'name=a&vlan=4092', { invalid: ['vlan'] }],
     ['POST /failover/198.51.100.7', '', { missing: ['active_server_ip'] }],
   ])('%s with %j is refused with the name of the parameter', async (call, form, error) => {
-    const { ask, room } = await enter(seed);
+    const { ask, simulator } = await enter(seed);
     expect((await ask(call, { form })).body.error).toMatchObject({ status: 400, code: 'INVALID_INPUT', ...error });
-    expect(room.servers()[0]?.armed).toBeUndefined();
+    expect(simulator.servers()[0]?.armed).toBeUndefined();
   });
 
   it('keys are unique by their blob, which the MD5 in their fingerprint shows, and have no comment', async () => {
@@ -235,11 +235,11 @@ it('rescue has another password at each activation, and expires after an hour wi
 });
 
 it('an armed installer stays when rescue is disarmed', async () => {
-  const { ask, room } = await enter();
+  const { ask, simulator } = await enter();
   const installer = { kind: 'linux', system: 'Debian 12 base', password: null, keys: [], at: 0 } as const;
-  room.server(3140011).activation = installer;
+  simulator.server(3140011).activation = installer;
   await ask(`DELETE ${rescue}`);
-  expect(room.servers()[0]?.armed).toBe('linux');
+  expect(simulator.servers()[0]?.armed).toBe('linux');
 });
 
 it('answers have the irregular shapes of the real one', async () => {

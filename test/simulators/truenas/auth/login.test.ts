@@ -66,13 +66,13 @@ describe('auth.login_ex', () => {
 
   test('S39: over an unencrypted connection it revokes a valid key, and no other', async () => {
     const { nas } = await open();
-    const bare = await RawClient.open(nas.room.line.url.replace('wss:', 'ws:'));
+    const bare = await RawClient.open(nas.simulator.line.url.replace('wss:', 'ws:'));
     expect((await bare.call('auth.login_ex', withKey('root', '1-wrong'))).response_type).toBe('AUTH_ERR');
-    expect(nas.room.dump().keys[0]).toMatchObject({ revokedReason: null });
+    expect(nas.simulator.dump().keys[0]).toMatchObject({ revokedReason: null });
     expect((await bare.call('auth.login_ex', plain('root', 1))).response_type).toBe('EXPIRED');
     bare.close();
     expect((await (await nas.connect()).call('auth.login_ex', plain('root', 1))).response_type).toBe('EXPIRED');
-    expect(nas.room.dump().keys[0]).toMatchObject({ revokedReason: 'Attempt to use over an insecure transport' });
+    expect(nas.simulator.dump().keys[0]).toMatchObject({ revokedReason: 'Attempt to use over an insecure transport' });
   });
 
   test('before it, pings are limited to twenty a minute for each address; core.set_options is not', async () => {
@@ -113,7 +113,7 @@ async function scram(client: RawClient, user: string, binding?: Buffer, key = se
 }
 
 async function certificateHash(nas: TrueNasFixture): Promise<Buffer> {
-  const { hostname, port } = new URL(nas.room.line.url);
+  const { hostname, port } = new URL(nas.simulator.line.url);
   const socket = connect({ host: hostname, port: Number(port), ca: nas.ca });
   await new Promise((resolve) => socket.once('secureConnect', resolve));
   const { raw } = new X509Certificate(socket.getPeerCertificate().raw);
@@ -148,10 +148,10 @@ describe('SCRAM (26)', () => {
       expect(await scram(client, user, binding, key)).toMatchObject({ response_type: 'AUTH_ERR' });
       expect((await client.ask('system.version_short')).error?.data.error).toBe(207);
     }
-    const bare = await RawClient.open(nas.room.line.url.replace('wss:', 'ws:'));
+    const bare = await RawClient.open(nas.simulator.line.url.replace('wss:', 'ws:'));
     expect(await scram(bare, 'root:1', other)).toMatchObject({ response_type: 'AUTH_ERR' });
     bare.close();
-    expect(nas.room.dump().keys[0]).toMatchObject({ revokedReason: null });
+    expect(nas.simulator.dump().keys[0]).toMatchObject({ revokedReason: null });
   });
 
   test('a final message must follow a first one directly', async () => {

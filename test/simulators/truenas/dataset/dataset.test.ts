@@ -132,7 +132,7 @@ describe('space', () => {
 
   test('beyond the available space, force_size only moves the error to ZFS', async () => {
     const { nas, volume, reason } = await open();
-    await nas.room.fillPool('tank', 10 * gibibyte);
+    await nas.simulator.fillPool('tank', 10 * gibibyte);
     const data = { name: 'tank/v', type: 'VOLUME', volsize: 20 * gibibyte, force_size: true };
     expect(await reason('pool.dataset.create', data)).toContain('out of space');
     await volume('tank/v', 20 * gibibyte, { force_size: true, sparse: true });
@@ -235,10 +235,10 @@ describe('the state of a pool', () => {
     '%s: the content can be read, not written',
     async (status) => {
       const { nas, client, create, get, reason, put } = await open(seed);
-      await nas.room.setPoolStatus('tank', 'DEGRADED');
+      await nas.simulator.setPoolStatus('tank', 'DEGRADED');
       expect(await client.call('pool.query', [['status', '=', 'DEGRADED']])).toMatchObject([{ healthy: false }]);
       await create('tank/more');
-      await nas.room.setPoolStatus('tank', status);
+      await nas.simulator.setPoolStatus('tank', status);
       await get('tank/files');
       const suspended = /pool I\/O is currently suspended/;
       expect(await reason('pool.dataset.create', { name: 'tank/again' })).toMatch(suspended);
@@ -254,14 +254,14 @@ describe('the state of a pool', () => {
     await volume('tank/disk');
     const id = await vm({}, { dtype: 'DISK', path: '/dev/zvol/tank/disk' });
     await client.call('vm.start', id);
-    await nas.room.setPoolStatus('tank', 'OFFLINE');
+    await nas.simulator.setPoolStatus('tank', 'OFFLINE');
     expect((await client.call('vm.status', id)).state).toBe('STOPPED');
     expect((await client.call('pool.query'))[0]).toMatchObject({ status: 'OFFLINE', size: null, topology: null });
     expect(await client.call('pool.dataset.query', [], { select: ['id'] })).toEqual([{ id: 'other' }]);
     expect(await reason('pool.dataset.create', { name: 'tank/a/b' })).toMatch(/zpool \(tank\/a\) does not exist/);
     expect(await reason('filesystem.stat', '/mnt/tank/files')).toMatch(/^\[ENOENT\]/);
     expect(await reason('vm.start', id)).toMatch(/VM will not start as DISK Device: \/dev\/zvol\/tank\/disk/);
-    await nas.room.setPoolStatus('tank', 'ONLINE');
+    await nas.simulator.setPoolStatus('tank', 'ONLINE');
     await client.call('vm.start', id);
   });
 });

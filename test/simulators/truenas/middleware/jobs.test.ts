@@ -35,7 +35,7 @@ describe('a job', () => {
       ...{ state: 'FAILED', result: null, error: "[EFAULT] VM state is currently not 'RUNNING'" },
       exc_info: { type: 'CallError', errno: 14, extra: null },
     });
-    nas.room.failNextJob('filesystem.put', 'the disk is on fire', 'ENOSPC');
+    nas.simulator.failNextJob('filesystem.put', 'the disk is on fire', 'ENOSPC');
     expect((await put('/mnt/tank/x', 'x')).error).toBe('[ENOSPC] the disk is on fire');
   });
 
@@ -61,7 +61,7 @@ describe('a job', () => {
 
   test('that hangs stays RUNNING without its work until it is released, and is gone after a restart', async () => {
     const { nas, client, id, state } = await open();
-    const letGo = nas.room.hangNextJob('vm.stop');
+    const letGo = nas.simulator.hangNextJob('vm.stop');
     const job = await client.call('vm.stop', id, { force: true });
     await client.call('core.ping');
     expect(await state(job)).toBe('RUNNING');
@@ -69,10 +69,10 @@ describe('a job', () => {
     letGo();
     expect((await client.jobEnd(job)).state).toBe('SUCCESS');
     await client.call('vm.start', id);
-    nas.room.hangNextJob('vm.stop');
+    nas.simulator.hangNextJob('vm.stop');
     const [first, second] = [await client.call('vm.stop', id), await client.call('vm.stop', id)];
     expect([await state(first), await state(second)]).toEqual(['RUNNING', 'WAITING']);
-    await nas.room.restart();
+    await nas.simulator.restart();
     const again = await nas.login();
     expect(await again.call('core.get_jobs')).toEqual([]);
     expect((await again.call('vm.status', id)).state).toBe('RUNNING');
@@ -88,18 +88,18 @@ describe('the latency of a call', () => {
     expect(client.messages.some(({ id }) => slow.includes(Number(id)))).toBe(false);
     await Promise.all(slow.map((id) => client.answerTo(id)));
     expect(performance.now() - start).toBeGreaterThanOrEqual(295);
-    nas.room.setLatency('*', 200);
-    nas.room.setLatency('core.get_jobs', 0);
+    nas.simulator.setLatency('*', 200);
+    nas.simulator.setLatency('core.get_jobs', 0);
     const creating = client.call('vm.create', { name: 'late', memory: 1024 });
     await client.call('core.get_jobs');
-    expect(nas.room.dump().vms).toEqual([]);
+    expect(nas.simulator.dump().vms).toEqual([]);
     await creating;
-    expect(nas.room.dump().vms).toHaveLength(1);
+    expect(nas.simulator.dump().vms).toHaveLength(1);
   });
 
   test('is spent in the job if the method is one', async () => {
     const { nas, client, state } = await open();
-    nas.room.setLatency('filesystem.put', 200);
+    nas.simulator.setLatency('filesystem.put', 200);
     const id = JSON.parse((await nas.upload('/mnt/tank/a', 'content')).text).job_id;
     expect(await state(id)).toBe('RUNNING');
     expect((await client.jobEnd(id)).state).toBe('SUCCESS');

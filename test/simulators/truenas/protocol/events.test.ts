@@ -48,7 +48,7 @@ describe.each(['25.04.2', '25.10', '26'])('events of machines on %s', (version) 
   test("a state change of a guest is sent in libvirt's words, in 26 with its entry", async () => {
     const { nas, client, id, events, heard } = await open();
     await client.call('vm.start', id);
-    await nas.room.powerOff('a');
+    await nas.simulator.powerOff('a');
     const is26 = version === '26';
     const old = ['changed UPDATING CONFIGURATION RUNNING', 'added SHUTOFF NOSTATE', 'changed RUNNING BLOCKED'];
     const words = is26

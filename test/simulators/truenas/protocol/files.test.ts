@@ -66,7 +66,7 @@ describe('POST /_upload', () => {
       ...{ state: 'FAILED', result: null, error: "[Errno 21] Is a directory: '/mnt/tank/folder'" },
       exc_info: { errno: null, extra: null },
     });
-    await nas.room.fillPool('tank', 100_000);
+    await nas.simulator.fillPool('tank', 100_000);
     expect((await upload('/mnt/tank/big', Buffer.alloc(300_000))).error).toBe('[Errno 28] No space left on device');
     expect((await client.call('filesystem.stat', '/mnt/tank/big')).size).toBeLessThan(300_000);
   });
@@ -93,7 +93,7 @@ describe('GET /_download', () => {
     const agent = new Agent({ connect: { ca: nas.nas.ca } });
     onTestFinished(() => agent.close());
     const fetch = async (path: string) => {
-      const url = new URL(path, nas.nas.room.line.url.replace('wss:', 'https:'));
+      const url = new URL(path, nas.nas.simulator.line.url.replace('wss:', 'https:'));
       const { statusCode, headers, body } = await request(url, { dispatcher: agent });
       return { status: statusCode, headers, text: await body.text() };
     };
@@ -118,7 +118,7 @@ describe('GET /_download', () => {
   test('output that is not fetched in time is discarded, and the job fails', async () => {
     const { nas, client, fetch, get } = await open(0.001);
     const [job, path] = await get();
-    await waitUntilHolds(() => nas.room.nas.downloads.size === 0, 'a minute of the world is over');
+    await waitUntilHolds(() => nas.simulator.nas.downloads.size === 0, 'a minute of the world is over');
     expect((await fetch(path)).status).toBe(410);
     expect((await client.jobEnd(job)).state).toBe('FAILED');
   });

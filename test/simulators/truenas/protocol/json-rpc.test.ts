@@ -27,7 +27,7 @@ describe('a frame', () => {
     client.send({ jsonrpc: '2.0', method: 'pool.dataset.create', params: [{ name: 'tank/silent' }] });
     client.send({ jsonrpc: '2.0', method: 'no.such' });
     client.send({ jsonrpc: '1.0', method: 'core.ping' });
-    await waitUntilHolds(() => nas.room.nas.datasets.has('tank/silent'), 'the dataset exists');
+    await waitUntilHolds(() => nas.simulator.nas.datasets.has('tank/silent'), 'the dataset exists');
     client.send({ ...ping, id: 'text' });
     expect(await client.answerTo('text')).toMatchObject({ result: 'pong' });
     expect(client.messages).toHaveLength(1);
@@ -142,12 +142,12 @@ test('the endpoints: a pinned one has the methods of its release; others and the
   const dispatcher = new Agent({ connect: { ca: nas.ca } });
   onTestFinished(() => dispatcher.close());
   const page = async (path: string) =>
-    await (await request(new URL(path, nas.room.line.url.replace('wss:', 'https:')), { dispatcher })).body.json();
+    await (await request(new URL(path, nas.simulator.line.url.replace('wss:', 'https:')), { dispatcher })).body.json();
   expect(((await page('/api/versions')) as string[]).at(-1)).toBe('v25.10.5');
-  expect(await page('/api/boot_id')).toBe(nas.room.nas.bootId);
+  expect(await page('/api/boot_id')).toBe(nas.simulator.nas.bootId);
   expect((await nas.connect('/api/v25.10')).socket.readyState).toBe(3);
   expect(await (await nas.connect('/api/v25.10.0')).call('core.ping')).toBe('pong');
   expect((await (await nas.connect('/api/v25.04.0')).ask('vm.query')).error?.code).toBe(-32601);
   expect((await (await nas.connect('/api/v25.04.2')).ask('vm.query')).error?.data.error).toBe(207);
-  expect((await RawClient.open(nas.room.line.url)).socket.readyState).toBe(3);
+  expect((await RawClient.open(nas.simulator.line.url)).socket.readyState).toBe(3);
 });

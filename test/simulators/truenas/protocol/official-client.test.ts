@@ -37,7 +37,7 @@ describe('the official client', { timeout: 120_000 }, () => {
     calls: Parameters<typeof runTrueNasClient>[0]['calls'],
   ) {
     nas = await startTrueNasFixture({ version, seed });
-    const { url, ca, credentials } = nas.room.line;
+    const { url, ca, credentials } = nas.simulator.line;
     const { user: username = '', apiKey = '' } = credentials;
     return await runTrueNasClient({
       uri: new URL(path, url).href,

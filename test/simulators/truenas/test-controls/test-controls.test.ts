@@ -35,7 +35,7 @@ describe('faults of a call', () => {
     const id = await vm({});
     await client.call('vm.start', id);
     client.post('vm.delete', id);
-    await waitUntilHolds(() => nas.room.nas.vms.get(id)?.guest === undefined, 'it is being deleted');
+    await waitUntilHolds(() => nas.simulator.nas.vms.get(id)?.guest === undefined, 'it is being deleted');
     client.close();
     const other = await nas.login();
     // The next deletion waits for the lock of the cancelled one, and does the whole work.
@@ -60,8 +60,8 @@ describe('restart', () => {
     const id = await vm({});
     await client.call('vm.start', id);
     await put('/mnt/tank/x', 'x');
-    const { bootId } = nas.room.nas;
-    const restarted = nas.room.restart();
+    const { bootId } = nas.simulator.nas;
+    const restarted = nas.simulator.restart();
     // Meanwhile only the web server answers, with 502.
     expect((await nas.connect()).socket.readyState).toBe(3);
     await restarted;
@@ -69,7 +69,7 @@ describe('restart', () => {
     const again = await nas.login();
     expect(await again.call('core.get_jobs')).toEqual([]);
     expect((await again.call('vm.status', id)).state).toBe('RUNNING');
-    expect(nas.room.nas.bootId).toBe(bootId);
+    expect(nas.simulator.nas.bootId).toBe(bootId);
     expect(JSON.parse((await nas.upload('/mnt/tank/x', 'y')).text).job_id).toBe(1);
   });
 
@@ -79,15 +79,15 @@ describe('restart', () => {
     const byHand = await vm({ name: 'by_hand', autostart: false });
     await client.call('vm.start', byHand);
     await vm({ name: 'broken' }, { dtype: 'NIC', nic_attach: 'br0' });
-    nas.room.nas.links.delete('br0');
-    const { bootId } = nas.room.nas;
-    await nas.room.restart({ hostReboot: true });
+    nas.simulator.nas.links.delete('br0');
+    const { bootId } = nas.simulator.nas;
+    await nas.simulator.restart({ hostReboot: true });
     expect(await (await nas.login()).call('vm.query', [], { select: ['name', 'status.state'] })).toEqual([
       { name: 'by_itself', status: { state: 'RUNNING' } },
       { name: 'by_hand', status: { state: 'STOPPED' } },
       { name: 'broken', status: { state: 'STOPPED' } },
     ]);
-    expect(nas.room.nas.bootId).not.toBe(bootId);
+    expect(nas.simulator.nas.bootId).not.toBe(bootId);
   });
 });
 
@@ -97,16 +97,16 @@ describe('a backup', () => {
   test('of everything restores the system byte for byte', async () => {
     const { nas, client, vm, put } = await openTrueNas({ seed });
     await vm({ autostart: false });
-    const before = nas.room.dump();
-    const backup = await nas.room.backUp();
+    const before = nas.simulator.dump();
+    const backup = await nas.simulator.backUp();
     await put('/mnt/tank/files/a', 'newer');
     await client.call('vm.update', 1, { description: 'changed' });
     await client.call('pool.dataset.create', { name: 'tank/disk', type: 'VOLUME', volsize: 1024 ** 3 });
-    nas.room.revokeKey('root');
-    expect(nas.room.dump()).not.toEqual(before);
+    nas.simulator.revokeKey('root');
+    expect(nas.simulator.dump()).not.toEqual(before);
     for (let count = 0; count < 2; count++) {
-      await nas.room.restore(backup, 'everything');
-      expect(nas.room.dump()).toEqual(before);
+      await nas.simulator.restore(backup, 'everything');
+      expect(nas.simulator.dump()).toEqual(before);
     }
   });
 });
@@ -131,7 +131,7 @@ describe('releases', () => {
     const { nas, client, vm } = await openTrueNas({ version: '26' });
     const choices = { BRIDGE: ['br0'], MACVLAN: ['eno1'] };
     const old = await nas.connect('/api/v25.10.0');
-    const { user: username, apiKey } = nas.room.line.credentials;
+    const { user: username, apiKey } = nas.simulator.line.credentials;
     await old.call('auth.login_ex', { mechanism: 'API_KEY_PLAIN', username, api_key: apiKey });
     for (const one of [client, old]) expect(await one.call('vm.device.nic_attach_choices')).toEqual(choices);
     const id = await vm({}, { dtype: 'NIC', nic_attach: 'br0' });
@@ -153,16 +153,16 @@ describe('releases', () => {
     const { nas, client, vm } = await openTrueNas({ version: '26', seed: { datasets } });
     await client.call('vm.start', await vm({}, { dtype: 'DISK', path: '/dev/zvol/tank/v' }));
     expect(await client.call('pool.dataset.delete', 'tank/v')).toBe(true);
-    expect(nas.room.nas.datasets.has('tank/v')).toBe(true);
+    expect(nas.simulator.nas.datasets.has('tank/v')).toBe(true);
   });
 
   test('S53: an update to 26 suspends machines for snapshots with any setting, until it is set again', async () => {
     const { nas, vm } = await openTrueNas();
     for (const name of ['one', 'two']) await vm({ name, suspend_on_snapshot: false, autostart: name === 'one' });
-    const { bootId } = nas.room.nas;
-    await expect(nas.room.update('24.10')).rejects.toThrow(/no TrueNAS 24\.10 here/);
-    await nas.room.update('26');
-    expect(nas.room.nas.bootId).not.toBe(bootId);
+    const { bootId } = nas.simulator.nas;
+    await expect(nas.simulator.update('24.10')).rejects.toThrow(/no TrueNAS 24\.10 here/);
+    await nas.simulator.update('26');
+    expect(nas.simulator.nas.bootId).not.toBe(bootId);
     const client = await nas.login();
     expect(await client.call('system.version_short')).toBe('26.0.0-BETA.3');
     expect(await client.call('vm.query')).toMatchObject([

@@ -124,7 +124,7 @@ export class RawClient {
 
 /** A simulator under test and its dependencies. */
 export interface TrueNasFixture {
-  readonly room: TrueNasSimulator;
+  readonly simulator: TrueNasSimulator;
   readonly runner: IdleMachineRunner;
   readonly switchboard: CallInterceptor;
   readonly ca: string;
@@ -144,7 +144,7 @@ export async function startTrueNasFixture(
   const folder = await mkdtemp(join(tmpdir(), 'world-truenas-'));
   const runner = new IdleMachineRunner();
   const switchboard = new CallInterceptor();
-  const roomOptions: SimulatorOptions = {
+  const simulatorOptions: SimulatorOptions = {
     host: '127.0.0.1',
     port: 0,
     folder,
@@ -157,21 +157,21 @@ export async function startTrueNasFixture(
       ...(options.machineRunner && { 'machine-runner': options.machineRunner }),
     },
   };
-  const room = await startTrueNasSimulator(roomOptions).catch(async (error: unknown) => {
+  const simulator = await startTrueNasSimulator(simulatorOptions).catch(async (error: unknown) => {
     await rm(folder, { recursive: true, force: true });
     throw error;
   });
-  const ca = await readFile(room.line.ca ?? '', 'utf8');
+  const ca = await readFile(simulator.line.ca ?? '', 'utf8');
   const agent = new Agent({ connect: { ca } });
   const clients: RawClient[] = [];
   const connect = async (path = '/api/current') => {
-    const client = await RawClient.open(new URL(path, room.line.url).href, ca);
+    const client = await RawClient.open(new URL(path, simulator.line.url).href, ca);
     clients.push(client);
     return client;
   };
-  const { user: username, apiKey } = room.line.credentials;
+  const { user: username, apiKey } = simulator.line.credentials;
   const post: TrueNasFixture['post'] = async (form, headers = { authorization: `Bearer ${apiKey}` }) => {
-    const url = new URL('/_upload', room.line.url.replace('wss:', 'https:'));
+    const url = new URL('/_upload', simulator.line.url.replace('wss:', 'https:'));
     const { Response } = await import('undici');
     const encoded = new Response(form);
     const body = Buffer.from(await encoded.arrayBuffer());
@@ -185,7 +185,7 @@ export async function startTrueNasFixture(
     return { status: answer.statusCode, text: await answer.body.text() };
   };
   return {
-    room,
+    simulator,
     runner,
     switchboard,
     ca,
@@ -206,7 +206,7 @@ export async function startTrueNasFixture(
     close: async () => {
       for (const client of clients) client.close();
       await agent.close();
-      await room.close();
+      await simulator.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

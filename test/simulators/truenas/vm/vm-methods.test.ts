@@ -59,7 +59,7 @@ describe('vm.create', () => {
   test('without virtualization no machine is created, and one needs force to be deleted', async () => {
     const { nas, client, vm, refusals: rejections, reason } = await open();
     const id = await vm({});
-    Object.assign(nas.room.nas, { hasKvm: false });
+    Object.assign(nas.simulator.nas, { hasKvm: false });
     expect(await rejections('vm.create', { name: 'b', memory: 512 })).toEqual([
       ['vm_create', 'This system does not support virtualization.', 22],
     ]);
@@ -153,11 +153,11 @@ describe('vm.start', () => {
     const { nas, client, vm } = await open();
     nas.runner.stuck = 'nothing bootable';
     const id = await vm({});
-    expect(nas.room.stuck('a')).toBeUndefined();
+    expect(nas.simulator.stuck('a')).toBeUndefined();
     await client.call('vm.start', id);
-    expect(nas.room.stuck('a')).toBe('nothing bootable');
+    expect(nas.simulator.stuck('a')).toBe('nothing bootable');
     await client.call('vm.poweroff', id);
-    expect(nas.room.stuck('a')).toBe('nothing bootable');
+    expect(nas.simulator.stuck('a')).toBe('nothing bootable');
   });
 });
 
@@ -185,5 +185,5 @@ test.each([false, true])('vm.delete switches a machine off and deletes its devic
   await client.call('vm.start', id);
   expect(await client.call('vm.delete', id, { zvols })).toBe(true);
   expect([await client.call('vm.query'), await client.call('vm.device.query')]).toEqual([[], []]);
-  expect(nas.room.nas.datasets.has('tank/v')).toBe(!zvols);
+  expect(nas.simulator.nas.datasets.has('tank/v')).toBe(!zvols);
 });

@@ -15,11 +15,11 @@ import { type ApiResponse, apiErrorResponse, sendResponse } from './response.ts'
 export function createRequestListener(
   backend: ApiBackend,
   switchboard: CallInterceptor | undefined,
-  room: string,
+  simulator: string,
 ): RequestListener {
   return (message, response) => {
     response.on('error', () => response.destroy());
-    serve(backend, switchboard, room, message, response).catch((error: unknown) => {
+    serve(backend, switchboard, simulator, message, response).catch((error: unknown) => {
       const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
       process.stderr.write(`world/kube: ${words}\n`);
       sendResponse(response, apiErrorResponse(internalError(error instanceof Error ? error.message : String(error))));
@@ -30,14 +30,20 @@ export function createRequestListener(
 async function serve(
   backend: ApiBackend,
   switchboard: CallInterceptor | undefined,
-  room: string,
+  simulator: string,
   message: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const info = parseRequestInfo(message.method ?? 'GET', message.url ?? '/');
   const detail = { query: Object.fromEntries(info.query), agent: message.headers['user-agent'] ?? '' };
   const body = await readBody(message);
-  const fault = switchboard?.pass(room, `${message.method} ${info.path}`, detail, body, message.socket.remoteAddress);
+  const fault = switchboard?.pass(
+    simulator,
+    `${message.method} ${info.path}`,
+    detail,
+    body,
+    message.socket.remoteAddress,
+  );
   if (await applyFaultBeforeCall(fault)) {
     message.socket.destroy();
     return;

@@ -63,7 +63,7 @@ async function apiServerOptionsOf(node: TalosNode) {
     gitVersion: `v${kubernetesVersion(node, 'apiServer')}`,
     requestedApis: () => node.world.requestedApis,
     switchboard: node.world.switchboard,
-    room: 'workload',
+    simulator: 'workload',
     workloads: true,
   };
 }

@@ -54,7 +54,7 @@ export async function waitForMemory(
   if (answer.reserved) return undefined;
   const left = formatGiB(Math.max(0, answer.left));
   return waitWithReason(
-    'MemoryShort',
+    'InsufficientMemory',
     30,
     `${nas.host} can guarantee ${left} of memory, without the reservations of machines in creation, and ${takes(formatGiB(bytes))}. Reduce the memory of the size, or stop other virtual machines. The step continues when there is enough memory.`,
   );

@@ -131,7 +131,7 @@ describe('a new device', () => {
   test('a disc of root with mode 0600 can be read; every folder above it must be searchable', async () => {
     const { nas, add, refused } = await open();
     await add({ ...disc, path: '/mnt/tank/iso/own.iso' });
-    nas.room.nas.fileMarks.set('/mnt/tank/iso/closed', { mode: 0o700, uid: 0, gid: 0 });
+    nas.simulator.nas.fileMarks.set('/mnt/tank/iso/closed', { mode: 0o700, uid: 0, gid: 0 });
     expect(await refused({ ...disc, path: '/mnt/tank/iso/closed/b.iso' })).toMatchObject([
       [
         'attributes.path',
@@ -213,7 +213,7 @@ test('S2: delete is refused while the machine runs or is suspended', async () =>
 test('a machine does not start with a missing disc or interface', async () => {
   const { nas, add, client, id, reason } = await open();
   const card = await add({ dtype: 'NIC', nic_attach: 'br0' });
-  nas.room.nas.links.delete('br0');
+  nas.simulator.nas.links.delete('br0');
   expect(await reason('vm.start', id)).toContain('NIC Device: br0 device(s) are not available.');
   await client.call('vm.device.delete', card.id);
   await add(disc);
