@@ -17,7 +17,7 @@ export interface Capacity {
 
 /**
  * The least of all limits that are known without asking a platform: `maxReplicas`, free Hosts, free addresses, and a
- * Machine of the pool that waits for memory, room or any other thing that its platform does not have.
+ * Machine of the pool that waits for memory, disk space or any other thing that its platform does not have.
  */
 export function findCapacity(services: Services, pool: ScalablePool, held: HeldAddresses | undefined): Capacity {
   const { limits, target, workers } = pool;

@@ -322,9 +322,11 @@ describe('advance', () => {
 
   it('passes on the reason of a step that waits', async () => {
     const fixture = new Lab();
-    const steps: Step<Facts>[] = [{ name: 'a', run: async () => waitWithReason('MemoryShort', 30, 'Too little.') }];
+    const steps: Step<Facts>[] = [
+      { name: 'a', run: async () => waitWithReason('InsufficientMemory', 30, 'Too little.') },
+    ];
     expect(await fixture.walk('provision', steps)).toMatchObject({
-      ...{ kind: 'waiting', reason: 'MemoryShort', seconds: 30, message: 'Too little.' },
+      ...{ kind: 'waiting', reason: 'InsufficientMemory', seconds: 30, message: 'Too little.' },
     });
     expect(fixture.saved?.failures).toBe(0);
   });

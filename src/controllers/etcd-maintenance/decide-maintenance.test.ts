@@ -61,7 +61,7 @@ describe('the databases of etcd', () => {
       ],
       'move-leader cp-0',
     ],
-    ['with room again are disarmed', [reportsOf([small, small, small], nospace)], 'disarm'],
+    ['with space again are disarmed', [reportsOf([small, small, small], nospace)], 'disarm'],
     ['that are still full are not disarmed', [reportsOf([[2048, 2047], small, small], nospace)], 'none'],
     [
       'with the alarm CORRUPT are left alone, and never disarmed',

@@ -21,7 +21,7 @@ export type EtcdMaintenance =
   /** `machine` leads etcd, which makes way for another member first. */
   | { readonly kind: 'move-leader'; readonly machine: string }
   | { readonly kind: 'defragment'; readonly machine: string; readonly bytes: number }
-  /** etcd has room again, and refuses writes until its alarms are disarmed. */
+  /** etcd has space again, and refuses writes until its alarms are disarmed. */
   | { readonly kind: 'disarm' };
 
 /** Decides from the view alone. One member at a time, the leader last; only while all members are healthy. */

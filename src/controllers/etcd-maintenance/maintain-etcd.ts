@@ -28,7 +28,7 @@ interface MaintenanceResult {
 
 /**
  * Looks at the databases of etcd if that is due, defragments one of them if it pays, and disarms the alarm of a database
- * that has room again. Nothing is done while a control plane is changed, or does not answer.
+ * that has space again. Nothing is done while a control plane is changed, or does not answer.
  */
 export async function maintainEtcd(
   services: Services,
@@ -95,7 +95,7 @@ async function carryOut(
     services.events.record(cluster, 'Normal', 'EtcdDefragmented', message);
   }
   if (work.kind === 'disarm')
-    services.events.record(cluster, 'Normal', 'EtcdDisarmed', 'etcd has room again, and accepts writes.');
+    services.events.record(cluster, 'Normal', 'EtcdDisarmed', 'etcd has space again, and accepts writes.');
 }
 
 async function perform(node: TalosClient, { kind }: EtcdMaintenance, signal: AbortSignal): Promise<void> {

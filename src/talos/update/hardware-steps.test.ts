@@ -30,7 +30,7 @@ describe('a change of the hardware', () => {
   it('disturbs no node while the platform lacks the hardware, and takes a change back', async () => {
     const { node, hardware, run } = startRun();
     hardware.isShort = true;
-    expect(await run.run()).toMatchObject({ kind: 'waiting', reason: 'MemoryShort' });
+    expect(await run.run()).toMatchObject({ kind: 'waiting', reason: 'InsufficientMemory' });
     expect(node.effects).toEqual([]);
     hardware.desired = 'small';
     run.desired = desiredNode({ talosVersion: '1.13.7', revision: 'small' });

@@ -56,7 +56,7 @@ it('a database that becomes full is reported before', async () => {
   expect((await open().objects.getCluster(ref)).status?.phase).toBe('Ready');
 });
 
-it('the alarm of a full one is reported, and disarmed when it has room again', async () => {
+it('the alarm of a full one is reported, and disarmed when it has space again', async () => {
   for (const name of names) fill(name, 2048, 2040);
   open().world.machines.raiseEtcdAlarm(nodeOf(names[1] ?? ''), 'NOSPACE');
   await lookUntil('EtcdFull', /^etcd refuses writes: 2048 of 2048 MiB/);

@@ -39,8 +39,8 @@ export const documentPermissions: Readonly<Record<string, DocumentKindPermission
   },
   ZswapConfig: {
     permissions: [
-      allow('maxPoolPercent', permissionReasons.ownRoom, { value: wholeNumber }),
-      allow('shrinkerEnabled', permissionReasons.ownRoom, { value: trueOrFalse }),
+      allow('maxPoolPercent', permissionReasons.ownCapacity, { value: wholeNumber }),
+      allow('shrinkerEnabled', permissionReasons.ownCapacity, { value: trueOrFalse }),
     ],
   },
   RegistryMirrorConfig: {
@@ -72,7 +72,7 @@ export const documentPermissions: Readonly<Record<string, DocumentKindPermission
   },
   KubeletConfig: {
     permissions: [
-      ...allowedKubeletSettings.map((key) => allow(`config.${key}`, permissionReasons.ownRoom)),
+      ...allowedKubeletSettings.map((key) => allow(`config.${key}`, permissionReasons.ownCapacity)),
       ...flagPermissions('kubelet'),
       allow('clusterDNS.[]', permissionReasons.ownDns, { value: hostNameOrAddress }),
       allow('extraMounts.[]', permissionReasons.ownVolumes, { value: userVolumeMount }),
@@ -84,7 +84,7 @@ export const documentPermissions: Readonly<Record<string, DocumentKindPermission
     permissions: [
       ...flagPermissions('apiServer'),
       allow('certExtraSANs.[]', permissionReasons.ownApi, { value: hostNameOrAddress }),
-      allow('resources', permissionReasons.ownRoom),
+      allow('resources', permissionReasons.ownCapacity),
     ],
   },
   KubeAdmissionControlConfig: {
@@ -92,12 +92,12 @@ export const documentPermissions: Readonly<Record<string, DocumentKindPermission
     whole: { path: '', check: podSecurityPlugin },
   },
   KubeControllerManagerConfig: {
-    permissions: [...flagPermissions('controllerManager'), allow('resources', permissionReasons.ownRoom)],
+    permissions: [...flagPermissions('controllerManager'), allow('resources', permissionReasons.ownCapacity)],
   },
   KubeSchedulerConfig: {
     permissions: [
       ...flagPermissions('scheduler'),
-      allow('resources', permissionReasons.ownRoom),
+      allow('resources', permissionReasons.ownCapacity),
       allow('config.profiles', permissionReasons.scheduling),
     ],
   },
@@ -106,7 +106,7 @@ export const documentPermissions: Readonly<Record<string, DocumentKindPermission
       allow('enabled', permissionReasons.ownNetwork, { value: trueOrFalse }),
       allow('mode', permissionReasons.ownNetwork, { value: oneOfWords('iptables', 'ipvs', 'nftables') }),
       ...flagPermissions('proxy'),
-      allow('resources', permissionReasons.ownRoom),
+      allow('resources', permissionReasons.ownCapacity),
     ],
   },
   KubeCoreDNSConfig: { permissions: [allow('enabled', permissionReasons.ownDns, { value: trueOrFalse })] },
@@ -114,7 +114,7 @@ export const documentPermissions: Readonly<Record<string, DocumentKindPermission
     permissions: [
       ...['backendMTU', 'backendPort'].map((path) => allow(path, permissionReasons.ownNetwork, { value: wholeNumber })),
       allow('kubeNetworkPoliciesEnabled', permissionReasons.ownNetwork, { value: trueOrFalse }),
-      allow('resources', permissionReasons.ownRoom),
+      allow('resources', permissionReasons.ownCapacity),
     ],
   },
   KubeInlineManifestConfig: {

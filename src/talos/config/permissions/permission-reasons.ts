@@ -1,7 +1,7 @@
 /** Reasons for permissions. Each completes the sentence that begins with the field. */
 export const permissionReasons = {
   ownNodes: 'describes nodes of the own cluster to its own Pods',
-  ownRoom: 'divides the room of a node among Pods of the own cluster',
+  ownCapacity: 'divides the capacity of a node among Pods of the own cluster',
   ownImages: 'says where images of Pods come from; the registries of the system stay as they are',
   ownObjects: 'makes objects that a cluster owner may make by an AccessRequest, too',
   ownNetwork: 'chooses the network of the own Pods',
