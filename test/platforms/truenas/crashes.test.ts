@@ -214,15 +214,14 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       const client = await nasFixture.login();
       const process = new TrueNasProviderProcess();
       await subscribeToChanges(process);
-      let lost = false;
+      let loss: Promise<unknown> | undefined;
       nasFixture.switchboard.onCall(({ name }) => {
-        if (name !== 'vm.device.create' || lost) return;
+        if (name !== 'vm.device.create' || loss) return;
         const [device] = nasFixture.simulator.nas.devices.values();
-        lost = device !== undefined;
-        if (device) void client.call('vm.device.delete', device.id);
+        if (device) loss = client.call('vm.device.delete', device.id);
       });
       expect(await process.walk('provision', 'shop-cp-0', { progress: undefined })).toMatchObject({ kind: 'finished' });
-      expect(lost).toBe(true);
+      expect(await loss).toBe(true);
       expect(nasFixture.runner.started[0]?.disks).toHaveLength(1);
     });
   },
