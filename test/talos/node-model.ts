@@ -22,6 +22,8 @@ export class NodeModel {
   boot = 1;
   stored = plain;
   active = plain;
+  /** The kubelet: the version of its specification, and its start. `health` undefined: not checked yet; it is stopped while `start` is 0. */
+  kubelet = { version: 1, start: 1, health: true as boolean | undefined };
   /** The calls that change something. */
   readonly effects: string[] = [];
   /** Why the node rejects a configuration. */
@@ -62,10 +64,15 @@ export class NodeModel {
         type.startsWith('Extension')
           ? [{ id: '0', spec: { metadata: { name: 'schematic', version: this.running.schematic } } }]
           : [],
-      findResource: async ({ type }: { type: string }, id: string) =>
-        type.startsWith('MachineConfigs')
-          ? { id, spec: (id === 'persistent' ? this.stored : this.active).reveal() }
-          : { id, spec: { image: 'ghcr.io/siderolabs/kubelet:v1.35.4' } },
+      findResource: async ({ type }: { type: string }, id: string) => {
+        if (type.startsWith('MachineConfigs'))
+          return { id, spec: (id === 'persistent' ? this.stored : this.active).reveal() };
+        const { version, start, health } = this.kubelet;
+        if (!type.startsWith('Services'))
+          return { id, version: String(version), spec: { image: 'ghcr.io/siderolabs/kubelet:v1.35.4' } };
+        const spec = { running: true, healthy: health === true, unknown: health === undefined };
+        return start === 0 ? undefined : { id, created: new Date(start), spec };
+      },
       tryConfiguration: async () => {
         if (this.rejection !== undefined) throw new ProviderError('TALOS_CONFIG_REFUSED', this.rejection);
         return this.mode;

@@ -1,3 +1,4 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { parse } from 'yaml';
 import { ProviderError } from '../../lib/errors.ts';
 import { type Resource as Message, State } from '../gen/cosi_pb.ts';
@@ -17,6 +18,8 @@ export interface TalosResource {
   readonly version: string;
   readonly phase: 'running' | 'tearingDown';
   readonly labels: Readonly<Record<string, string>>;
+  /** By the clock of the node, which may have been set meanwhile; undefined if it does not say. */
+  readonly created: Date | undefined;
   readonly spec: unknown;
 }
 
@@ -34,6 +37,8 @@ export const resourceKinds = {
   extension: { namespace: 'runtime', type: 'ExtensionStatuses.runtime.talos.dev' },
   /** Id `kubelet`. */
   kubelet: { namespace: 'k8s', type: 'KubeletSpecs.kubernetes.talos.dev' },
+  /** By service, while it runs: made anew whenever it is started, by Talos or after a crash. */
+  service: { namespace: 'runtime', type: 'Services.v1alpha1.talos.dev' },
   /** By component; the manifest of the Pod. */
   staticPod: { namespace: 'k8s', type: 'StaticPods.kubernetes.talos.dev' },
   /** The bootstrap manifests, e.g. `10-kube-proxy`: lists of objects of Kubernetes. */
@@ -104,6 +109,7 @@ function toResource(message: Message, connection: TalosConnection): TalosResourc
     version: metadata?.version ?? '',
     phase: metadata?.phase === 'tearingDown' ? 'tearingDown' : 'running',
     labels: { ...metadata?.labels },
+    created: metadata?.created && timestampDate(metadata.created),
     spec: spec?.yamlSpec ? parseSpec(spec.yamlSpec, connection) : undefined,
   };
 }

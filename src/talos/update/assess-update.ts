@@ -2,9 +2,10 @@ import { highestClass } from '../../engine/change-class.ts';
 import type { Facts } from '../../engine/step.ts';
 import type { TalosClient } from '../client/client.ts';
 import type { TalosCallOptions } from '../client/connection.ts';
-import { mayRestartApiServer } from '../config/compare/change-class.ts';
+import { mayRestartApiServer, mayRestartControllers, restartsKubelet } from '../config/compare/change-class.ts';
 import { minorOf } from '../versions.ts';
 import { compareNode, hasDesiredSystem } from './compare-node.ts';
+import { describeKubelet } from './component-restarts.ts';
 import { type NodeChanges, readFact, type UpdateStepContext, updateFacts } from './update-context.ts';
 
 /** What the following steps need to know, or why the update cannot be made. */
@@ -31,13 +32,22 @@ export async function assessUpdate(
   const disrupts = needsRestart || isStale || isOtherKubelet;
   // An earlier attempt may have written another system, which the next start would boot.
   const changesSystem = !hasDesiredSystem(running, desired) || readFact(facts, updateFacts.system) !== '';
-  const restartsApi =
-    node.role === 'controlplane' && (disrupts || changes.some(({ field }) => mayRestartApiServer(field)));
+  const isControlPlane = node.role === 'controlplane';
+  // What an update that is in hand has begun to change is proven at its end, although the node may have it by now.
+  const isInHand = readFact(facts, updateFacts.revision) !== '' && facts[updateFacts.disrupts] === false;
+  const changesSome = (fact: string, restarts: (field: string) => boolean): boolean =>
+    (isInHand && facts[fact] === true) || changes.some(({ field }) => restarts(field));
+  const changesKubelet = changesSome(updateFacts.restartsKubelet, restartsKubelet);
   return {
     facts: {
       [updateFacts.revision]: desired.revision,
       [updateFacts.disrupts]: disrupts,
-      [updateFacts.restartsApi]: restartsApi,
+      [updateFacts.restartsApi]:
+        isControlPlane && (disrupts || changesSome(updateFacts.restartsApi, mayRestartApiServer)),
+      [updateFacts.restartsKubelet]: changesKubelet,
+      ...(changesKubelet && { [updateFacts.kubeletBefore]: await describeKubelet(client, options) }),
+      [updateFacts.restartsControllers]:
+        isControlPlane && changesSome(updateFacts.restartsControllers, mayRestartControllers),
       [updateFacts.changesSystem]: changesSystem,
       [updateFacts.needsImages]: changesSystem || changes.some((change) => change.class !== 'live'),
       [updateFacts.hardware]: changes.some((change) => change.class === 'hardware'),

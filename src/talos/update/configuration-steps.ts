@@ -1,4 +1,4 @@
-import { done, returnToStep, type Step, type StepOutcome, wait } from '../../engine/step.ts';
+import { done, type Facts, returnToStep, type Step, type StepOutcome, wait } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { SecretString } from '../../lib/secret-string.ts';
 import type { TalosClient } from '../client/client.ts';
@@ -14,6 +14,7 @@ import {
   firstUpdateStep,
   isUndisturbed,
   readFact,
+  restartsComponents,
   type UpdateStepContext,
   updateFacts,
 } from './update-context.ts';
@@ -118,12 +119,16 @@ const activeStep: Step<UpdateStepContext> = {
       const staleBoot = readFact(context.facts, updateFacts.staleBoot);
       if (staleBoot !== '' && staleBoot === (await client.bootId(options))) return await restartNode(client, options);
       const active = await readOwnConfiguration(client, context.desired, options);
-      if (isSame(active, context)) return done();
+      if (isSame(active, context)) return done(activeFacts(context));
       if (!isSame(await readStoredConfig(client, active, options), context))
         return returnToStep(applyStep.name, pollSeconds, 'The node does not have its new configuration.');
       return wait(pollSeconds, 'Talos has not activated the configuration yet.');
     }),
 };
+
+/** From then on Talos restarts the components that the configuration concerns. */
+const activeFacts = ({ facts, clock }: UpdateStepContext): Facts =>
+  restartsComponents(facts) ? { [updateFacts.activeSince]: clock.now().toISOString() } : {};
 
 async function restartNode(client: TalosClient, options: TalosCallOptions): Promise<StepOutcome> {
   const { stage } = await client.machineStatus(options);

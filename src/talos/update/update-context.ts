@@ -66,6 +66,14 @@ export const updateFacts = {
   disrupts: 'updateDisrupts',
   /** Whether the API server of this control plane restarts. */
   restartsApi: 'updateRestartsApi',
+  /** Whether the kubelet restarts, although the node does not. */
+  restartsKubelet: 'updateRestartsKubelet',
+  /** What `describeKubelet` says before it does. */
+  kubeletBefore: 'updateKubeletBefore',
+  /** Whether kube-controller-manager or kube-scheduler of this control plane restarts, although the node does not. */
+  restartsControllers: 'updateRestartsControllers',
+  /** RFC 3339; when the configuration of a node was seen to be active for which only components restart. */
+  activeSince: 'updateActiveSince',
   /** Whether the machine gets other hardware. */
   hardware: 'updateHardware',
   /** The boot before the machine is switched off for that. Not empty: it may be off, and its node need not answer. */
@@ -117,6 +125,13 @@ export const applyStepName = 'configuration-applied';
 export const isUndisturbed = (facts: Facts): boolean =>
   facts[updateFacts.disrupts] === false && readFact(facts, updateFacts.drainSince) === '';
 
+/** The node stays up, and some of its components restart. */
+export const restartsComponents = (facts: Facts): boolean =>
+  facts[updateFacts.disrupts] === false &&
+  [updateFacts.restartsApi, updateFacts.restartsKubelet, updateFacts.restartsControllers].some(
+    (name) => facts[name] === true,
+  );
+
 /** A changed desired state begins at the first step again, where each step looks what is there. */
 export const restartingOnChange = (step: Step<UpdateStepContext>): Step<UpdateStepContext> => ({
   ...step,
@@ -137,6 +152,8 @@ export const forgottenSystemFacts: Facts = {
 const assessedFacts: readonly string[] = [
   updateFacts.disrupts,
   updateFacts.restartsApi,
+  updateFacts.restartsKubelet,
+  updateFacts.restartsControllers,
   updateFacts.changesSystem,
   updateFacts.needsImages,
   updateFacts.hardware,

@@ -76,6 +76,44 @@ describe('the steps of an update', () => {
     expect(machine.node.effects).toEqual(['apply no-reboot']);
   });
 
+  it('D33: prove that the kubelet has been restarted with its new settings, and is healthy', async () => {
+    const machine = new UpdateRun();
+    const { node } = machine;
+    machine.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('kubelet: {extraArgs: {v: "4"}}') });
+    const unproven = { kind: 'waiting', message: expect.stringContaining('talosctl logs kubelet') };
+    expect(await machine.pass()).toMatchObject({ kind: 'waiting', message: expect.stringContaining('Talos restarts') });
+    node.kubelet = { version: 2, start: 1, health: true };
+    expect(await machine.pass()).toMatchObject(unproven);
+    node.kubelet = { version: 2, start: 0, health: undefined };
+    expect(await machine.pass()).toMatchObject(unproven);
+    node.kubelet = { version: 2, start: 2, health: undefined };
+    expect(await machine.pass()).toMatchObject(unproven);
+    node.kubelet = { version: 2, start: 2, health: false };
+    expect(await machine.pass()).toMatchObject(unproven);
+    node.kubelet = { version: 2, start: 2, health: true };
+    expect((await machine.pass()).kind).toBe('finished');
+    expect(node.effects).toEqual(['apply no-reboot']);
+  });
+
+  it('do not wait for the restart of a kubelet that had the settings before', async () => {
+    const machine = new UpdateRun();
+    machine.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('kubelet: {extraArgs: {v: "0"}}') });
+    expect((await machine.run(2)).kind).toBe('finished');
+  });
+
+  it('prove a restart of the kubelet also after another change of the desired state', async () => {
+    const machine = new UpdateRun();
+    const { node } = machine;
+    machine.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('kubelet: {extraArgs: {v: "4"}}') });
+    await machine.pass();
+    node.kubelet = { version: 2, start: 2, health: false };
+    const both = config('kubelet: {extraArgs: {v: "4"}}\n  time: {servers: [192.0.2.1]}');
+    machine.desired = desiredNode({ talosVersion: '1.13.7', configuration: both });
+    expect(await machine.run(6)).toMatchObject({ message: expect.stringContaining('talosctl logs kubelet') });
+    node.kubelet = { version: 2, start: 2, health: true };
+    expect((await machine.run()).kind).toBe('finished');
+  });
+
   it('pass over what a live change does not need, and over the boot slots where the system stays', async () => {
     const live = new UpdateRun();
     live.desired = desiredNode({ talosVersion: '1.13.7', configuration: config('time: {servers: [192.0.2.1]}') });

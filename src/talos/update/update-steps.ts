@@ -2,6 +2,7 @@ import type { HardwareCapability } from '../../engine/capabilities/hardware.ts';
 import { done, fail, type Step, type StepOutcome, wait, waitWithReason } from '../../engine/step.ts';
 import { callNode, describeNodeStatus, isClusterMember } from '../join-steps.ts';
 import { assessUpdate } from './assess-update.ts';
+import { findRestartProblem } from './component-restarts.ts';
 import { configurationSteps } from './configuration-steps.ts';
 import { admissionSteps, hardwareSteps, unlessOff } from './hardware-steps.ts';
 import { leadershipStep } from './leadership-step.ts';
@@ -76,6 +77,8 @@ const healthStep: Step<UpdateStepContext> = {
   readsOnly: isUndisturbed,
   run: (context) =>
     callNode(context, async (client, options): Promise<StepOutcome> => {
+      const restart = await findRestartProblem(client, context, options);
+      if (restart !== undefined) return wait(pollSeconds, restart);
       const status = await client.machineStatus(options);
       if (!isClusterMember(status)) return wait(pollSeconds, describeNodeStatus(status));
       const problem = await context.findProblem();

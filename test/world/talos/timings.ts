@@ -55,6 +55,10 @@ export const timings = {
   imagePull: 10,
   /** Between two attempts to pull an image that is not there. */
   imageRetry: 10,
+  /** Another configuration to what its controllers render from it: specifications, static pods. */
+  controllers: 0.5,
+  /** Between two starts of a service that ends at once. */
+  serviceRestart: 5,
   /** A static pod besides kube-apiserver is replaced. */
   staticPod: 10,
   /** A kubelet with another configuration starts. */

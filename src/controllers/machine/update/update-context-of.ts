@@ -110,7 +110,8 @@ async function findMemberProblem(
   const why = machine.spec.role === 'controlplane' && !isUntouched ? await findHealthProblem(target) : undefined;
   if (why !== undefined) return `The node runs, but ${why}.`;
   // Without an image that the node may lack, no component gets another version.
-  const problem = facts[updateFacts.needsImages] === false ? undefined : await findVersionProblem(target);
+  const hasNewPods = facts[updateFacts.needsImages] !== false || facts[updateFacts.restartsControllers] === true;
+  const problem = hasNewPods ? await findVersionProblem(target) : undefined;
   return problem ?? (await findAuthorityProblem(services, machine, signal));
 }
 

@@ -164,6 +164,15 @@ export function classifyChange(field: string): ChangeClass {
 /** Whether a field takes effect with the next boot only, although Talos before 1.14 accepts it without one. */
 export const needsBoot = (field: string): boolean => isIn(field, bootFields) || bootDocuments.includes(kindOf(field));
 
+/** Whether Talos restarts the kubelet for a change of the field. */
+export const restartsKubelet = (field: string): boolean =>
+  isIn(field, ['machine.kubelet']) || kindOf(field) === 'KubeletConfig';
+
+/** Whether Talos may recreate the static pod of kube-controller-manager or kube-scheduler for a change of the field. */
+export const mayRestartControllers = (field: string): boolean =>
+  isIn(field, ['cluster.controllerManager', 'cluster.scheduler']) ||
+  ['KubeControllerManagerConfig', 'KubeSchedulerConfig'].includes(kindOf(field));
+
 /** Whether Talos may recreate the static pod of kube-apiserver for a change of the field; also for one unknown here. */
 export const mayRestartApiServer = (field: string): boolean =>
   kindOf(field) === ''

@@ -7,6 +7,7 @@ import type { WorkloadApiServer } from '../workload/workload.ts';
 import { putApiServerMirrorPod, renderApiServerPod } from './api-server-pod.ts';
 import { componentImage } from './component-image.ts';
 import type { SimulatedEtcdCluster } from './etcd.ts';
+import { pollOrFollowConfig } from './follow-config.ts';
 import { watchRestoredNodes } from './heartbeat.ts';
 import { publishManifests } from './manifests.ts';
 
@@ -85,7 +86,7 @@ export async function runApiServer(node: TalosNode): Promise<void> {
         node.world.changed();
       }
     }
-    await node.sleep(timings.poll);
+    await pollOrFollowConfig(node);
   }
 }
 

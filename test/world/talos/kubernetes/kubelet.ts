@@ -8,8 +8,10 @@ import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import { componentImage } from './component-image.ts';
+import { findSettingProblem } from './component-settings.ts';
 import { liftCordon } from './cordon.ts';
 import { endpointHost, readEphemeral, type SimulatedEtcdCluster, writeEphemeral } from './etcd.ts';
+import { followConfig } from './follow-config.ts';
 import { restartReports, runHeartbeat, suspendReports } from './heartbeat.ts';
 import { kubeletNodeIps, putNodeObject, updateNodeMetadata } from './node-and-pod-objects.ts';
 import { setNodeReady } from './node-conditions.ts';
@@ -25,15 +27,22 @@ export async function runKubelet(node: TalosNode): Promise<void> {
   services.set('kubelet', 'Preparing', 'Running pre state');
   while (!node.timeInSync) await node.sleep(timings.poll);
   await awaitNodeAddress(node);
+  let isRegistered = false;
   for (let start = 1; ; start += 1) {
     const spec = publishKubeletSpec(node);
     services.set('kubelet', 'Preparing', 'Running pre state');
     await awaitImage(node, 'cri/system', () => componentImage(node, 'kubelet'));
     if (start > 1) await node.sleep(timings.kubeletRestart);
+    const problem = findSettingProblem(node.config?.view.kubernetes.kubelet.args ?? {});
+    if (problem !== undefined) {
+      await restartForEver(node, problem, () => publishKubeletSpec(node) === spec);
+      continue;
+    }
     services.set('kubelet', 'Running', 'Health check successful', true);
-    if (start === 1) node.spawn('kubelet registration', () => registerNode(node));
-    else restartReports(node);
-    while (publishKubeletSpec(node) === spec) await configChange(node);
+    if (isRegistered) restartReports(node);
+    else node.spawn('kubelet registration', () => registerNode(node));
+    isRegistered = true;
+    while (publishKubeletSpec(node) === spec) await followConfig(node);
     suspendReports(node);
     services.set('kubelet', 'Finished', 'Service finished successfully');
   }
@@ -48,14 +57,17 @@ function publishKubeletSpec(node: TalosNode): string {
   return canonicalJson([spec, acceptedKubernetesCas(node)]);
 }
 
-/** The next change of the active configuration. */
-const configChange = (node: TalosNode): Promise<void> =>
-  new Promise((resolve) => {
-    const stop = node.onConfig(() => {
-      stop();
-      resolve();
-    });
-  });
+/** The service of a process that ends as soon as it is started, while it `isWanted`. */
+async function restartForEver(node: TalosNode, problem: string, isWanted: () => boolean): Promise<void> {
+  node.log(`kubelet: ${problem}`);
+  while (isWanted()) {
+    node.services.set('kubelet', 'Running', 'Started task kubelet');
+    await node.sleep(1);
+    const message = 'Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 1';
+    node.services.set('kubelet', 'Waiting', message);
+    await node.sleep(timings.serviceRestart);
+  }
+}
 
 /**
  * Finds an API server that it trusts and that authenticates it, registers the Node, and reports it ready once the network

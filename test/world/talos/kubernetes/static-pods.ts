@@ -5,6 +5,8 @@ import { awaitImage } from '../images/pull-image.ts';
 import type { TalosNode } from '../node.ts';
 import { timings } from '../timings.ts';
 import { componentImage } from './component-image.ts';
+import { findSettingProblem } from './component-settings.ts';
+import { pollOrFollowConfig } from './follow-config.ts';
 import { kubeletNodeIps } from './node-and-pod-objects.ts';
 
 const components = [
@@ -31,9 +33,11 @@ async function runStaticPod(node: TalosNode, [name, component, type]: (typeof co
     if ((await awaitImage(node, 'cri/k8s.io', () => componentImage(node, component))) !== image) continue;
     while (isFirst && !node.apiServer) await node.sleep(timings.poll);
     if (!isFirst) await node.sleep(timings.staticPod);
-    putMirrorPod(node, { ...pod, ready: true });
+    const problem = findSettingProblem(extraArgs);
+    if (problem !== undefined) node.log(`${name}: ${problem}`);
+    putMirrorPod(node, { ...pod, ready: problem === undefined });
     isFirst = false;
-    while (staticPodSpec(node, component) === spec) await node.sleep(timings.poll);
+    while (staticPodSpec(node, component) === spec) await pollOrFollowConfig(node);
   }
 }
 
