@@ -40,7 +40,8 @@ it.each([
 ])('D33: %s that does not start with its new settings holds up the next node', async (_component, patch, why) => {
   const former = await machines();
   await changeConfig([patch]);
-  const isWaiting = async () => (await machines()).some((machine) => upToDateOf(machine)?.message?.includes(why) === true);
+  const isWaiting = async () =>
+    (await machines()).some((machine) => upToDateOf(machine)?.message?.includes(why) === true);
   await eventually('the first node waits for it', isWaiting, 100);
   await consistently(5, async () => {
     expect(await isWaiting()).toBe(true);

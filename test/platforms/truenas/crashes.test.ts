@@ -216,7 +216,7 @@ describe.each(testedReleases.map((version, round) => ({ version, round })))(
       await subscribeToChanges(process);
       let loss: Promise<unknown> | undefined;
       nasFixture.switchboard.onCall(({ name }) => {
-        if (name !== 'vm.device.create' || loss) return;
+        if (name !== 'vm.device.create' || loss !== undefined) return;
         const [device] = nasFixture.simulator.nas.devices.values();
         if (device) loss = client.call('vm.device.delete', device.id);
       });
