@@ -76,7 +76,8 @@ export async function applyOwnedObject(owned: OwnedObject, context: InstallConte
     { force: found !== undefined },
     signal,
   );
-  const changed = after.metadata.resourceVersion !== before;
+  // The API server gives some kinds another resourceVersion although nothing has changed.
+  const changed = after.metadata.generation !== found?.metadata.generation;
   const what = found === undefined ? 'installed' : changed ? 'updated' : 'is current';
   log.info({ object: name }, `${called} ${what}`);
 }
