@@ -17,13 +17,13 @@ const restarts = Math.min(3, count);
 
 /**
  * Clusters of one node each that follow one ProviderConfig, one at a time, compared with one cluster that is alone. The
- * waits of the provider are those of reality, and the simulators are four times faster.
+ * waits of the provider and the times of the nodes are those of reality.
  */
 export async function measureManyClusters(say: (line: string) => void): Promise<readonly Measurement[]> {
   const seeds = { truenas: { memoryMiB: 1_048_576, pools: [{ name: 'tank', sizeBytes: 2 ** 44 }] } };
   // It may lose its Lease while the clusters are created: the simulators of so many then need the whole machine.
   const provider = { asProgram: { speed: 1, verbosity: 'info' }, isRevived: true } as const;
-  const testbed = await Testbed.open({ subnet: '127.42.236', timeScale: 0.25, seeds, provider });
+  const testbed = await Testbed.open({ subnet: '127.42.236', timeScale: 1, seeds, provider });
   try {
     testbed.provider.start();
     await createClusters(testbed);
