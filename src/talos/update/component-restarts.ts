@@ -27,28 +27,40 @@ export async function findRestartProblem(
   return await findKubeletProblem(client, readFact(facts, updateFacts.kubeletBefore), options);
 }
 
-/** The version of what a kubelet is started with, and when the running one was started, if one runs. */
-export async function describeKubelet(client: Reader, options: TalosCallOptions): Promise<string> {
+interface KubeletState {
+  /** The version of what it is started with, and when the running one was started, if one runs. */
+  readonly run: string;
+  readonly isHealthy: boolean;
+}
+
+async function readKubelet(client: Reader, options: TalosCallOptions): Promise<KubeletState> {
   const spec = await client.findResource(resourceKinds.kubelet, 'kubelet', options);
   const service = await client.findResource(resourceKinds.service, 'kubelet', options);
-  return `${spec?.version ?? 0} ${service?.created?.toISOString() ?? 'stopped'}`;
+  const { healthy, unknown } = isRecord(service?.spec) ? service.spec : {};
+  return {
+    run: `${spec?.version ?? 0} ${service?.created?.toISOString() ?? 'stopped'}`,
+    // Unknown until the first check, seconds after the start.
+    isHealthy: healthy === true && unknown !== true,
+  };
 }
+
+/** What identifies the present run of the kubelet, for a comparison after the change. */
+export const describeKubelet = async (client: Reader, options: TalosCallOptions): Promise<string> =>
+  (await readKubelet(client, options)).run;
 
 /**
  * Talos stops the kubelet for each change of its specification and starts it again, which makes the resource of the service
- * anew (`k8s/kubelet_service.go`, `v1alpha1/service.go`). A setting that it had by default changes no specification. The
- * health of a service is unknown until its first check, seconds after its start.
+ * anew (`k8s/kubelet_service.go`, `v1alpha1/service.go`). A setting that it had by default changes no specification.
  */
 async function findKubeletProblem(
   client: Reader,
   before: string,
   options: TalosCallOptions,
 ): Promise<string | undefined> {
-  const [version, start] = (await describeKubelet(client, options)).split(' ');
+  const { run, isHealthy } = await readKubelet(client, options);
+  const [version, start] = run.split(' ');
   const [formerVersion, formerStart] = before.split(' ');
-  const service = await client.findResource(resourceKinds.service, 'kubelet', options);
-  const { healthy, unknown } = isRecord(service?.spec) ? service.spec : {};
   const isRestarted = version === formerVersion || start !== formerStart;
-  if (isRestarted && healthy === true && unknown !== true) return undefined;
+  if (isRestarted && isHealthy) return undefined;
   return 'The kubelet restarts with its new settings. If this lasts, its log tells why: talosctl logs kubelet.';
 }
