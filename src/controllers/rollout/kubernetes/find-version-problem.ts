@@ -5,9 +5,10 @@ import type { KubeClient } from '../../../kube/client/client.ts';
 import { KubeError } from '../../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../../kube/resource.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import { findStaticPod, talosAnnotations } from '../../../talos/client/api-server-pod.ts';
+import { findStaticPod } from '../../../talos/client/api-server-pod.ts';
 import { withoutLeadingV } from '../../../talos/versions.ts';
 import { findCluster } from '../../cluster/ownership.ts';
+import { isMirrorPodCurrent } from '../../shared/control-planes/mirror-pod.ts';
 import type { Services } from '../../shared/services.ts';
 import { isControlPlane } from './versions.ts';
 
@@ -15,11 +16,6 @@ interface Node extends KubeObject {
   status?: { nodeInfo?: { kubeletVersion?: string } };
 }
 const Node: ResourceType<Node> = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
-
-interface Pod extends KubeObject {
-  status?: { conditions?: { type: string; status: string }[] };
-}
-const Pod: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
 
 export interface VersionTarget {
   readonly services: Pick<Services, 'stores' | 'targets'>;
@@ -66,12 +62,8 @@ async function findPodProblem(
       const pod = await findStaticPod(node, component, { signal });
       // A patch can disable it.
       if (!pod) continue;
-      const name = `${pod.name}-${machine.metadata.name}`;
-      const mirror = await client.find(Pod, { namespace: 'kube-system', name }, signal);
-      const versions = talosAnnotations(mirror?.metadata.annotations ?? {});
-      const isCurrent = Object.entries(pod.versions).every(([key, value]) => versions[key] === value);
-      const isReady = mirror?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-      if (!isCurrent || !isReady) return `Its ${component} restarts.`;
+      const isCurrent = await isMirrorPodCurrent(client, machine.metadata.name, pod, signal);
+      if (!isCurrent) return `Its ${component} restarts.`;
     }
     return undefined;
   } finally {

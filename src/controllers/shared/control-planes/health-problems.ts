@@ -1,19 +1,13 @@
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { KubeError } from '../../../kube/errors.ts';
-import type { KubeObject, ResourceType } from '../../../kube/resource.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { toAuthority } from '../../../lib/net/ip.ts';
-import { type ApiServerPod, findApiServerPod, talosAnnotations } from '../../../talos/client/api-server-pod.ts';
+import { type ApiServerPod, findApiServerPod } from '../../../talos/client/api-server-pod.ts';
 import type { TalosClient } from '../../../talos/client/client.ts';
 import { isHealthyMember } from '../../../talos/client/etcd-calls.ts';
 import type { ControlPlane } from './control-plane.ts';
+import { isMirrorPodCurrent } from './mirror-pod.ts';
 import { queryNode } from './query-node.ts';
-
-/** The fields of a Pod that are used here. */
-interface Pod extends KubeObject {
-  status?: { conditions?: { type: string; status: string }[] };
-}
-const Pod: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
 
 /** Why a control plane is not healthy enough for a restart of another API server; undefined if it is. */
 export async function findHealthProblem(controlPlane: ControlPlane): Promise<string | undefined> {
@@ -76,13 +70,10 @@ export const isServing = async (controlPlane: ControlPlane): Promise<boolean> =>
 /** Asks at the node's own address: the mirror Pod has the current version and is Ready, and `/readyz` succeeds. */
 export const findServingProblem = (controlPlane: ControlPlane, pod: ApiServerPod): Promise<string | undefined> =>
   askApiServer(controlPlane, pod.port, async (client) => {
-    // The kubelet appends the name of the node, which is the name of the Machine.
-    const name = `${pod.name}-${controlPlane.machine.metadata.name}`;
-    const mirror = await client.find(Pod, { namespace: 'kube-system', name }, controlPlane.signal);
-    const versions = talosAnnotations(mirror?.metadata.annotations ?? {});
-    const isCurrent = Object.entries(pod.versions).every(([key, value]) => versions[key] === value);
-    const isReady = mirror?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-    return isCurrent && isReady ? undefined : 'its API server restarts';
+    // The name of a node is that of its Machine.
+    const { name } = controlPlane.machine.metadata;
+    const isCurrent = await isMirrorPodCurrent(client, name, pod, controlPlane.signal);
+    return isCurrent ? undefined : 'its API server restarts';
   });
 
 /** The problem that `look` finds at the API server of a node, or that this server is not ready. */
