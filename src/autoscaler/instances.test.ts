@@ -38,7 +38,7 @@ describe('the state of an instance', () => {
 
   it.each([
     ['memory', truenas, 'InsufficientMemory', 'out-of-resources'],
-    ['room', truenas, 'InsufficientDiskSpace', 'out-of-resources'],
+    ['disk space', truenas, 'InsufficientDiskSpace', 'out-of-resources'],
     ['addresses', truenas, 'ADDRESS_POOL_EMPTY', 'out-of-resources'],
     ['Hosts', hetznerRobot, 'HostShort', 'out-of-resources'],
     ['nothing that another platform lacks', truenas, 'HostShort', undefined],

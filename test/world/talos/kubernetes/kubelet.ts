@@ -28,11 +28,11 @@ export async function runKubelet(node: TalosNode): Promise<void> {
   while (!node.timeInSync) await node.sleep(timings.poll);
   await awaitNodeAddress(node);
   let isRegistered = false;
-  for (let start = 1; ; start += 1) {
+  for (;;) {
     const spec = publishKubeletSpec(node);
     services.set('kubelet', 'Preparing', 'Running pre state');
     await awaitImage(node, 'cri/system', () => componentImage(node, 'kubelet'));
-    if (start > 1) await node.sleep(timings.kubeletRestart);
+    if (isRegistered) await node.sleep(timings.kubeletRestart);
     const problem = findSettingProblem(node.config?.view.kubernetes.kubelet.args ?? {});
     if (problem !== undefined) {
       await restartForEver(node, problem, () => publishKubeletSpec(node) === spec);
