@@ -1,7 +1,7 @@
 import type { Closable } from '../../engine/connection.ts';
 import { type CallObserver, noopCallObserver } from '../../lib/observers.ts';
+import type { KeyPair } from '../secrets/certificates.ts';
 import type { TalosCredentials } from '../secrets/client-credentials.ts';
-import { toLoadableKey } from '../secrets/pem.ts';
 import { TalosConnection, type TlsProvider, type TlsSettings, talosPort } from './connection.ts';
 import { createEtcdClient, type EtcdClient } from './etcd-calls.ts';
 import { createEtcdRecoveryCalls, type EtcdRecoveryCalls } from './etcd-recovery.ts';
@@ -13,6 +13,7 @@ import {
   type NodeLifecycleCalls,
   type NodeReadCalls,
 } from './node-calls.ts';
+import { tlsSettingsOf } from './tls-settings.ts';
 import { createUpgradeCalls, type UpgradeCalls } from './upgrade-calls.ts';
 
 /** The calls that a node supports in every mode. */
@@ -39,14 +40,11 @@ export interface TalosClientOptions {
 /** Opens a client of a configured node. It connects with the first call; `close` ends active calls. */
 export function openTalosClient(options: TalosClientOptions & { readonly credentials: TalosCredentials }): TalosClient {
   const { credentials } = options;
-  let made: { readonly certificate: string; readonly tls: TlsSettings } | undefined;
+  let used: { readonly pair: KeyPair; readonly tls: TlsSettings } | undefined;
   const connection = createConnection(options, async () => {
     const pair = await credentials.client();
-    if (made?.certificate !== pair.certificate) {
-      const tls = { ca: credentials.ca, cert: pair.certificate, key: toLoadableKey(pair.key).reveal() };
-      made = { certificate: pair.certificate, tls };
-    }
-    return made.tls;
+    if (used?.pair !== pair) used = { pair, tls: tlsSettingsOf(credentials.ca, pair) };
+    return used.tls;
   });
   return {
     address: options.address,

@@ -27,3 +27,13 @@ it('rejects another machine at its address, which has the name and the certifica
     code: 'TALOS_FOREIGN_NODE',
   });
 });
+
+it('rejects another machine also after its own one had the same configuration', async () => {
+  const shared = annotated('truenas://nas/one');
+  await read(shared);
+  const node = new NodeModel();
+  node.active = shared;
+  await expect(readOwnConfiguration(node.client(), { providerId: 'truenas://nas/two' }, {})).rejects.toMatchObject({
+    code: 'TALOS_FOREIGN_NODE',
+  });
+});

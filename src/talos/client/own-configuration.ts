@@ -1,5 +1,7 @@
 import { type Document, isScalar } from 'yaml';
 import { ProviderError } from '../../lib/errors.ts';
+import { shortHash } from '../../lib/hash.ts';
+import { LruMap } from '../../lib/lru-map.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
 import { isMainYamlDocument, readConfigYaml } from '../config/edit/config-yaml.ts';
 import { machineIdAnnotation } from '../config/machine-id-annotation.ts';
@@ -34,14 +36,27 @@ export async function readOwnConfiguration(
   const config = await readMachineConfig(node, options);
   // Parsing costs more than the call, and a node keeps the text that it was given.
   if (config.reveal() === configuration?.reveal()) return config;
-  const main = readConfigYaml(config).find(isMainYamlDocument);
-  const found = idPaths.map((path) => textAt(main, path)).find((id) => id !== undefined);
-  if (found !== undefined && found !== providerId)
+  const found = findId(config);
+  if (found !== '' && found !== providerId)
     throw new ProviderError(
       'TALOS_FOREIGN_NODE',
       `${node.address} is ${found.slice(0, maxIdLength)} and not ${providerId}. Power that machine off, or remove it.`,
     );
   return config;
+}
+
+/** The ids in texts that nodes had lately, by hash of the text: the same text is read several times during an update. */
+const recentIds = new LruMap<string, string>(256);
+
+/** The id in a configuration; empty without one. */
+function findId(config: SecretString): string {
+  const hash = shortHash(config.reveal());
+  const known = recentIds.get(hash);
+  if (known !== undefined) return known;
+  const main = readConfigYaml(config).find(isMainYamlDocument);
+  const found = idPaths.map((path) => textAt(main, path)).find((id) => id !== undefined) ?? '';
+  recentIds.set(hash, found);
+  return found;
 }
 
 /** The text of a value, which may look like a number. */
