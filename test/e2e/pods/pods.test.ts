@@ -117,14 +117,17 @@ describeUnlessMissing('as real Pods', missingForPods(), () => {
 
   it('fail over to the standby when the leader is killed, whose container restarts', async () => {
     const old = await eventually('there is a leader', leader);
-    const killed = (await release()).find(({ name }) => old.startsWith(name));
-    const standby = (await release()).find(({ name }) => name !== killed?.name);
+    const before = await release();
+    const killed = before.find(({ name }) => old.startsWith(name));
+    const standby = before.find(({ name }) => name !== killed?.name);
     await pods.kill(killed?.container ?? '');
     await eventually('the standby leads', async () => (await leader()).startsWith(`${standby?.name}_`), 30);
     const ready = ['wait', 'pods', '-l', labels, '--for=condition=Ready', '--timeout=60s'];
     await pods.kubectl(...ready, `--namespace=${namespace}`);
     const restarts = Object.fromEntries((await release()).map((pod) => [pod.name, pod.restarts]));
-    expect(restarts).toEqual({ [`${killed?.name}`]: 1, [`${standby?.name}`]: 0 });
+    // On a busy machine a leader may have lost its Lease before, and restarted for it.
+    const expected = { [`${killed?.name}`]: Number(killed?.restarts) + 1, [`${standby?.name}`]: standby?.restarts };
+    expect(restarts).toEqual(expected);
   });
 
   it('provision the cluster of the samples, on a simulated NAS in their network', async ({ skip }) => {
