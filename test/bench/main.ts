@@ -43,6 +43,11 @@ const benchmarksPage = 'docs/development/benchmarks.md';
  * the machine of its run; `--only WORD` runs the groups whose name holds the word and leaves the others as they were. Ends with 1 when a goal is missed.
  */
 async function main(words: readonly string[]): Promise<number> {
+  if (words.includes('--help')) {
+    process.stdout.write(`Usage: npm run bench -- [--only WORD] [--write]\nGroups:\n`);
+    for (const { name } of benchmarks) process.stdout.write(`  ${name}\n`);
+    return 0;
+  }
   const only = words.includes('--only') ? (words[words.indexOf('--only') + 1] ?? '') : '';
   const sections = new Map<string, string>();
   let missed = 0;

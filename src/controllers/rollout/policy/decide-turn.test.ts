@@ -26,9 +26,9 @@ describe('the turns of the clusters of a ProviderConfig', () => {
     ['the canary is paused by a user', [cluster('a', { isWaiting: false, ...at('Changing') })], 1, undefined],
     ['one changes for an earlier revision', [cluster('a', at('Changing', 'before'))], 1, undefined],
     ['one has succeeded', [proven], 1, undefined],
-    ['one has succeeded, and the next one is changing', [proven, changing], 1, /shop\/a .*is changed first/],
+    ['one has succeeded, and the next one is changing', [proven, changing], 1, / are changed first/],
     ['one has succeeded, and more are allowed', [proven, changing], 2, undefined],
-    ['one has succeeded, and no more are allowed', [proven, changing, { ...changing }], 2, /is changed first/],
+    ['one has succeeded, and no more are allowed', [proven, changing, { ...changing }], 2, / are changed first/],
     ['one never had to change, which proves nothing', [cluster('n', at('Current')), changing], 2, /first to change/],
     [
       'one has failed',
@@ -54,7 +54,7 @@ describe('the turns of the clusters of a ProviderConfig', () => {
   it('a cluster that has followed its ProviderConfig needs no canary for its own changes', () => {
     const own = cluster('me', at('Current'));
     expect(earlier(own, [changing], 2)).toBeUndefined();
-    expect(earlier(own, [changing], 1)).toMatch(/is changed first/);
+    expect(earlier(own, [changing], 1)).toMatch(/ are changed first/);
   });
 
   it.each<[string, RolloutCluster[], number, number]>([

@@ -43,7 +43,8 @@ export function findEarlierCluster({ cluster, others, revision, maxClusters }: T
   if (!isProven([cluster, ...others], revision) && !hasReached(cluster.rollout, revision))
     return `Cluster ${first.name} of the same ProviderConfig is the first to change. Others follow when it has succeeded.`;
   if (busy.length < maxClusters) return undefined;
-  return `Cluster ${first.name} of the same ProviderConfig is changed first.`;
+  // It names no cluster: with each that is done it would be another one, for every cluster that waits.
+  return 'Other clusters of the same ProviderConfig are changed first. Its status.rollout shows how far they are.';
 }
 
 /** How many more clusters may begin to follow the ProviderConfig, apart from failures. */
