@@ -16,12 +16,16 @@ export async function reconcileMachine(
 ): Promise<ReconcileResult> {
   const desired = await readDesiredMachine(services, key, context);
   if (!desired) return {};
-  let observed = await observeDesiredMachine(desired);
-  let plan = planMachine(desired, observed);
-  // Twice at most: a Machine that has just been provisioned may need a repair.
-  while (plan.kind === 'walk') {
-    observed = await walkMachine(desired, observed, plan);
-    plan = planMachine(desired, observed);
+  try {
+    let observed = await observeDesiredMachine(desired);
+    let plan = planMachine(desired, observed);
+    // Twice at most: a Machine that has just been provisioned may need a repair.
+    while (plan.kind === 'walk') {
+      observed = await walkMachine(desired, observed, plan);
+      plan = planMachine(desired, observed);
+    }
+    return await reportMachine(desired, observed, plan);
+  } finally {
+    await desired.nodes.close();
   }
-  return await reportMachine(desired, observed, plan);
 }

@@ -31,6 +31,7 @@ import type { Services } from '../shared/services.ts';
 import { resolveDesiredSpec, type SpecRejection } from '../shared/spec/desired-spec.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
 import { describeNodeConfig } from './node-config.ts';
+import type { MachineTask } from './reconcile/machine-task.ts';
 import { schematicIdsOf } from './schematic-ids.ts';
 
 /** Everything that the steps of one Machine use, prepared once for each reconcile. */
@@ -56,12 +57,8 @@ interface StepEnvironmentInput {
 }
 
 /** Throws a ProviderError that names the missing prerequisite. */
-export function prepareStepEnvironment(
-  services: Services,
-  machine: Machine,
-  signal: AbortSignal,
-  log: Log,
-): StepEnvironment {
+export function prepareStepEnvironment({ services, machine, context: reconcile, nodes }: MachineTask): StepEnvironment {
+  const { signal, log } = reconcile;
   const { spec, configMismatch: mismatch } = readDesiredSpec(services, machine);
   const chosen = findPlatformSection(spec);
   const platform = services.platforms.find((candidate) => candidate.name === machine.spec.platform);
@@ -86,9 +83,8 @@ export function prepareStepEnvironment(
     connections: services.connections,
     machineConfig: async (hardware) => renderConfigOf(material, hardware, await registerSchematic(material)),
     maintenance: (address) => services.targets.unconfigured(clusterOfMachine(machine), address, signal),
-    ownNode: (address) =>
-      createClusterNodeClient(() => services.targets.talos(clusterOfMachine(machine), address), signal),
-    openTalos: (address) => services.targets.talos(clusterOfMachine(machine), address),
+    ownNode: (address) => createClusterNodeClient(() => nodes.open(address), signal),
+    openTalos: (address) => nodes.open(address),
     log,
     clock: services.clock,
     signal,

@@ -77,18 +77,16 @@ export async function observeNode(desired: DesiredMachine, progress: Progress): 
 }
 
 async function observeExternalNode(
-  { services, machine, context }: DesiredMachine,
+  { machine, context, nodes }: DesiredMachine,
   facts: Facts,
 ): Promise<NodeObservation> {
-  const node = services.targets.talos(clusterOfMachine(machine), String(facts['address']));
+  const node = nodes.open(String(facts['address']));
   try {
     return { running: await readRunningVersions(node, machine.spec.role, context) };
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     return {};
-  } finally {
-    await node.close();
   }
 }
 
@@ -141,22 +139,18 @@ function hashOfComparison({ services, machine }: DesiredMachine, spec: ProviderC
 }
 
 async function compareWithNode(
-  { services, machine, context }: DesiredMachine,
+  { services, machine, context, nodes }: DesiredMachine,
   { spec, platform }: StepEnvironment,
   { desiredNode, spec: hash }: { readonly desiredNode: DesiredNode; readonly spec: string | undefined },
   facts: Facts,
 ): Promise<ConfigurationState> {
-  const node = services.targets.talos(clusterOfMachine(machine), String(facts['address']));
-  try {
-    const known = comparedMachinesOf(services);
-    const compared = await compareNode(node, desiredNode, machine.spec.role, context, known.former(machine));
-    known.record(machine, compared);
-    const followsSize = platform.hardware !== undefined;
-    const follows = Object.keys(findSpecChange(machine, { spec, followsSize })).length === 0;
-    return { ...compared.found, revision: desiredNode.revision, spec: follows ? hash : undefined };
-  } finally {
-    await node.close();
-  }
+  const node = nodes.open(String(facts['address']));
+  const known = comparedMachinesOf(services);
+  const compared = await compareNode(node, desiredNode, machine.spec.role, context, known.former(machine));
+  known.record(machine, compared);
+  const followsSize = platform.hardware !== undefined;
+  const follows = Object.keys(findSpecChange(machine, { spec, followsSize })).length === 0;
+  return { ...compared.found, revision: desiredNode.revision, spec: follows ? hash : undefined };
 }
 
 /** The hardware that its platform shows, and its differences, belong to the node. */

@@ -9,6 +9,7 @@ import { isBeingRestored } from '../../shared/secrets/restore-record.ts';
 import type { Services } from '../../shared/services.ts';
 import { prepareStepEnvironment, type StepEnvironment } from '../step-environment.ts';
 import type { MachineReconcileContext, MachineTask } from './machine-task.ts';
+import { NodeClients } from './node-clients.ts';
 
 /** What a Machine is to become. */
 export interface DesiredMachine extends MachineTask {
@@ -43,14 +44,9 @@ export async function readDesiredMachine(
   const machine = await withFinalizer(services, object, context.signal);
   if (!machine) return undefined;
   const isRestoring = cluster !== undefined && !cluster.metadata.deletionTimestamp && isBeingRestored(services, ref);
-  return {
-    services,
-    machine,
-    context,
-    goal,
-    isRestoring,
-    environment: prepareEnvironment({ services, machine, context }),
-  };
+  const nodes = new NodeClients((address) => services.targets.talos(ref, address));
+  const task: MachineTask = { services, machine, context, nodes };
+  return { ...task, goal, isRestoring, environment: prepareEnvironment(task) };
 }
 
 /** Undefined: the Machine no longer exists, or is deleted and was never provisioned. */
@@ -60,9 +56,9 @@ async function withFinalizer({ kube }: Services, machine: Machine, signal: Abort
   return machine.metadata.finalizers?.includes(finalizers.machine) ? machine : undefined;
 }
 
-function prepareEnvironment({ services, machine, context }: MachineTask): StepEnvironment | ProviderError {
+function prepareEnvironment(task: MachineTask): StepEnvironment | ProviderError {
   try {
-    return prepareStepEnvironment(services, machine, context.signal, context.log);
+    return prepareStepEnvironment(task);
   } catch (error) {
     if (error instanceof ProviderError) return error;
     throw error;

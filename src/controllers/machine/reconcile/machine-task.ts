@@ -2,6 +2,7 @@ import type { Machine } from '../../../api/machine.ts';
 import type { Log } from '../../../lib/log.ts';
 import type { Services } from '../../shared/services.ts';
 import type { MachineMonitor } from '../machine-monitor.ts';
+import type { NodeClients } from './node-clients.ts';
 
 export interface MachineReconcileContext {
   readonly signal: AbortSignal;
@@ -14,4 +15,6 @@ export interface MachineTask {
   readonly services: Services;
   readonly machine: Machine;
   readonly context: MachineReconcileContext;
+  /** Closed at the end of the reconcile. */
+  readonly nodes: NodeClients;
 }

@@ -3,7 +3,6 @@ import type { AdvanceResult, Progress } from '../../../engine/advance.ts';
 import type { Drift } from '../../../engine/observation.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { isUpdateOpen } from '../../../talos/update/update-context.ts';
-import { clusterOfMachine } from '../../cluster/identity.ts';
 import { comparedMachinesOf } from '../configuration/compared-machines.ts';
 import { observeNode } from '../configuration/observe-configuration.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
@@ -81,13 +80,13 @@ function withConflict(
 }
 
 async function observeMember(
-  { services, machine, context: { signal }, environment }: DesiredMachine,
+  { services, machine, context: { signal }, environment, nodes }: DesiredMachine,
   { facts }: Progress,
 ): Promise<MachineObservation> {
   const member = nodeMembershipOf(services, machine, facts, signal);
   if (environment instanceof ProviderError) {
     // The platform credentials are missing, for example. Its Node may still be ready.
-    const openTalos = (address: string) => services.targets.talos(clusterOfMachine(machine), address);
+    const openTalos = (address: string) => nodes.open(address);
     const { code: reason, message } = environment;
     return await observeWithoutPlatform({ reason, message }, { facts, openTalos }, member);
   }

@@ -111,15 +111,13 @@ interface StatusReport {
   readonly before?: string | undefined;
 }
 
-async function reportStatus(
-  { services, machine, context }: MachineTask,
-  { verdict, observation, ...report }: StatusReport,
-): Promise<void> {
+async function reportStatus(task: MachineTask, { verdict, observation, ...report }: StatusReport): Promise<void> {
+  const { services, machine, context } = task;
   const before = 'before' in report ? report.before : machine.status?.phase;
   const status = describeMachineStatus(machine, verdict, observation, services.clock.now());
   const changed = await patchStatusIfExists(services.kube, Machine, machine, status, context.signal, { locked: true });
   if (verdict.kind === 'error') logStepError(context.log, verdict.error, verdict.progress);
-  reportUpdateFailure({ services, machine, context }, status);
+  reportUpdateFailure(task, status);
   if (!changed || before === status.phase) return;
   if (status.phase === 'Failed') services.events.record(machine, 'Warning', 'Parked', describeMachineProgress(verdict));
   recordPhaseChange(services, machine, before, status, context.log);
