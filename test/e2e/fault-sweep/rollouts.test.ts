@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Testbed } from '../support/testbed/testbed.ts';
 import { type FaultInjector, restrictTo } from './fault-sweep.ts';
+import { immediateFaults, silentFault } from './faults.ts';
 import { KillInjector } from './kill-injector.ts';
-import { isFullSweep, isSampled, sweepSeed } from './sampling.ts';
-import { expectSameResult, runUndisturbed } from './scenario-run.ts';
+import { isFullSweep, isSampled, rotateInjectors, sweepSeed } from './sampling.ts';
+import { expectSameResult, type ReferenceRun, runUndisturbed } from './scenario-run.ts';
 import {
   isRemediationCall,
   isRemediationEffect,
@@ -67,3 +68,40 @@ describe.concurrent.each(rollouts)(
     });
   },
 );
+
+/** In a full sweep every call gets every fault. */
+const quick = Object.values(immediateFaults);
+const quickRounds = Array.from({ length: isFullSweep ? quick.length : 1 }, (_, round) => ({
+  name: `cut off or answered by an error, round ${round + 1}`,
+  striker: rotateInjectors(quick, round),
+  manner: {},
+  share: 1,
+  subnet: `127.43.${64 + round}`,
+}));
+/** A silence takes real time. Several runs share one process, which may pause for longer than the margin of a Lease. */
+const silences = {
+  name: 'half a minute of silence',
+  striker: silentFault.striker,
+  manner: { hasteOfDeadlines: silentFault.haste, leaseSeconds: 45 },
+  share: 4,
+  subnet: '127.43.73',
+};
+
+describe.concurrent('a rollout on three control planes whose calls fail once each:', () => {
+  const acts = isFullSweep ? (['live', 'restart', 'os', 'kubernetes'] as const) : (['os'] as const);
+  const script = updateRolloutScenario({ controlPlanes: 3, acts, cordoned: 'cp-1' });
+  let reference: Promise<ReferenceRun> | undefined;
+
+  it.for([...quickRounds, silences])(
+    `$name: the same result, one node away at most, and a foreign cordon stays (SWEEP=${sweepSeed})`,
+    { timeout: isFullSweep ? 3_600_000 : 900_000 },
+    async ({ subnet, striker: faults, manner, share }) => {
+      const isDue = (name: string): boolean => isUpdateCall(name) && isSampled('rollout faults', name, share);
+      const due = (name: string): boolean => isDue(name) && isUpdateEffect(name);
+      reference ??= runUndisturbed(subnet, script);
+      const striker = (): FaultInjector => restrictTo(isDue, faults);
+      const struck = await expectSameResult(await reference, { subnet, script, striker, due, manner });
+      expect(struck).toBeGreaterThan(4 * acts.length);
+    },
+  );
+});
