@@ -9,6 +9,7 @@ import type { Facts } from '../../engine/step.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { shortHash } from '../../lib/hash.ts';
 import type { Log } from '../../lib/log.ts';
+import { LruMap } from '../../lib/lru-map.ts';
 import type { SecretString, SecretStrings } from '../../lib/secret-string.ts';
 import { createClusterNodeClient } from '../../talos/client/cluster-node-client.ts';
 import { type MachineConfigInput, renderMachineConfig } from '../../talos/config/machine-config.ts';
@@ -19,6 +20,7 @@ import { clusterOfMachine } from '../cluster/identity.ts';
 import { findCluster } from '../cluster/ownership.ts';
 import { findSecretsState } from '../cluster/view.ts';
 import { toOidcTrust } from '../rollout/oidc-trust/trust-record.ts';
+import { hashSpec } from '../rollout/spec-hash.ts';
 import { addressHolder } from '../shared/addresses/address-leases.ts';
 import { toAssignedAddress } from '../shared/addresses/assigned-address.ts';
 import { reservedAddresses } from '../shared/addresses/fixed-endpoints.ts';
@@ -94,7 +96,8 @@ export function prepareStepEnvironment({ services, machine, context: reconcile, 
   const desiredNode = async (facts: Facts): Promise<DesiredNode> => {
     const ofConfig = await reconfigure.hardware(context(facts));
     const schematic = await schematicIdsOf(services).get(spec.talos, () => registerSchematic(material));
-    return describeDesiredNode(material, ofConfig, { schematic, machine: hardware?.describe(context(facts)) });
+    const machineHardware = hardware?.describe(context(facts));
+    return describeDesiredNode(material, { hardware: ofConfig, schematic, machine: machineHardware });
   };
   const compared = hardware && { compareHardware: (facts: Facts) => hardware.compare(context(facts)) };
   return { platform, spec, context, desiredNode, ...compared };
@@ -195,17 +198,38 @@ function configInputOf(
 }
 
 /** `machine`: describes the hardware that the machine is to get, if its platform can change it. */
-function describeDesiredNode(
-  material: StepEnvironmentInput,
-  hardware: NodeHardware,
-  { schematic, machine }: { readonly schematic: string; readonly machine: string | undefined },
-): DesiredNode {
+interface NodeParts {
+  readonly hardware: NodeHardware;
+  readonly schematic: string;
+  readonly machine: string | undefined;
+}
+
+/** A node that is being changed is looked at every few seconds, and to write its configuration takes milliseconds. */
+const recentNodes = new LruMap<string, DesiredNode>(16);
+
+function describeDesiredNode(material: StepEnvironmentInput, parts: NodeParts): DesiredNode {
+  const key = hashNodeInputs(material, parts);
+  const node = recentNodes.get(key) ?? renderDesiredNode(material, parts);
+  recentNodes.set(key, node);
+  return node;
+}
+
+function renderDesiredNode(material: StepEnvironmentInput, { hardware, schematic, machine }: NodeParts): DesiredNode {
   const input = configInputOf(material, hardware, schematic);
   const configuration = renderMachineConfig(input);
   const { providerId } = hardware;
   const { talosVersion, kubernetesVersion, installerImage: installer } = input;
   const revision = hashDesired(configuration, machine);
   return { providerId, configuration, revision, talosVersion, schematic, installer, kubernetesVersion };
+}
+
+/** Hash of everything that {@link renderDesiredNode} reads. */
+function hashNodeInputs({ services, machine, spec, configMismatch }: StepEnvironmentInput, parts: NodeParts): string {
+  const name = clusterSecretsName(clusterOfMachine(machine));
+  const secrets = services.stores.secrets.get({ namespace: services.namespace, name });
+  const { uid, resourceVersion } = { ...secrets?.metadata };
+  const ofMachine = [machine.metadata.name, machine.spec, configMismatch?.message];
+  return shortHash(JSON.stringify([hashSpec(spec, services.release), ...ofMachine, uid, resourceVersion, parts]));
 }
 
 /** The configuration contains keys with high entropy, so that nothing can be concluded from its hash. */
