@@ -41,3 +41,13 @@ describe('a member whose platform has pending work', () => {
     expect(show(onItsWay, undefined)).toMatchObject({ Provisioned: 'False', Joined: 'Unknown', Ready: 'False' });
   });
 });
+
+it.each([
+  ['that this provider has made', {}, 'Runs as it was made.'],
+  ['of others', { address: '10.0.0.11' }, 'Runs. Others manage it.'],
+])('of a Machine %s that lacks nothing', (_, spec, message) => {
+  const machine = aMachine();
+  const finished: AdvanceResult = { kind: 'finished', progress: at('await-member') };
+  const found = describeMachineStatus({ ...machine, spec: { ...machine.spec, ...spec } }, finished, { drift: [] }, now);
+  expect(found).toMatchObject({ phase: 'Ready', message });
+});

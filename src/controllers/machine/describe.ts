@@ -8,7 +8,7 @@ import {
   summarizeReady,
   toStepReason,
 } from '../../api/conditions.ts';
-import type { Machine, MachineStatus } from '../../api/machine.ts';
+import { isExternalMachine, type Machine, type MachineStatus } from '../../api/machine.ts';
 import type { AdvanceResult, Progress } from '../../engine/advance.ts';
 import type { Drift } from '../../engine/observation.ts';
 import { ProviderError } from '../../lib/errors.ts';
@@ -52,7 +52,7 @@ export function describeMachineStatus(
     ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
     ...lostStatus(machine, observed),
     ...configurationStatus(machine, observed ?? {}),
-    message: ready.status === 'True' ? note || 'Runs as it was made.' : (ready.message ?? ''),
+    message: ready.status === 'True' ? note || describeRest(machine) : (ready.message ?? ''),
     progress: { ...progress, facts: { ...progress.facts } },
     conditions: mergeConditions(
       machine.status?.conditions ?? [],
@@ -131,6 +131,10 @@ function describeHealth(verdict: AdvanceResult, observed: MachineObservation | u
   if (verdict.kind === 'finished') return conditionTrue('Healthy');
   return conditionFalse('Healthy', describeReason(verdict), describeMachineProgress(verdict));
 }
+
+/** Of a Machine that is ready and lacks nothing. */
+const describeRest = (machine: Machine): string =>
+  isExternalMachine(machine) ? 'Runs. Others manage it.' : 'Runs as it was made.';
 
 function describeReason(verdict: AdvanceResult): ConditionReason {
   if ('reason' in verdict && verdict.reason !== undefined) return toStepReason(verdict.reason);
