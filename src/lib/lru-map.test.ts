@@ -12,6 +12,18 @@ describe('an LRU map', () => {
     expect([map.size, map.get('c')]).toEqual([3, 7]);
   });
 
+  it('makes a value once, and keeps it for as long as it is used', () => {
+    const map = new LruMap<string, number>(2);
+    let made = 0;
+    const get = (key: string) => map.getOrAdd(key, () => (made += 1));
+    expect(['a', 'b', 'a', 'c', 'a', 'b'].map(get)).toEqual([1, 2, 1, 3, 1, 4]);
+    const fail = () => {
+      throw new Error('not made');
+    };
+    expect(() => map.getOrAdd('d', fail)).toThrow('not made');
+    expect(map.getOrAdd('d', () => 9)).toBe(9);
+  });
+
   it('never exceeds its capacity', () => {
     const map = new LruMap<number, number>(100);
     for (let i = 0; i < 10_000; i += 1) map.set(i, i);

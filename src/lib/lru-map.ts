@@ -20,6 +20,13 @@ export class LruMap<Key, Value> {
     return value;
   }
 
+  /** The value of the key, which `make` creates if there is none. What it throws is not kept. */
+  getOrAdd(key: Key, make: () => Value): Value {
+    const value = this.#entries.get(key) ?? make();
+    this.set(key, value);
+    return value;
+  }
+
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);

@@ -20,7 +20,6 @@ import { clusterOfMachine } from '../cluster/identity.ts';
 import { findCluster } from '../cluster/ownership.ts';
 import { findSecretsState } from '../cluster/view.ts';
 import { toOidcTrust } from '../rollout/oidc-trust/trust-record.ts';
-import { hashSpec } from '../rollout/spec-hash.ts';
 import { addressHolder } from '../shared/addresses/address-leases.ts';
 import { toAssignedAddress } from '../shared/addresses/assigned-address.ts';
 import { reservedAddresses } from '../shared/addresses/fixed-endpoints.ts';
@@ -32,6 +31,7 @@ import { findPlatformCredentials } from '../shared/secrets/platform-credentials.
 import type { Services } from '../shared/services.ts';
 import { resolveDesiredSpec, type SpecRejection } from '../shared/spec/desired-spec.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
+import { hashConfigSources } from './configuration/hash-config-sources.ts';
 import { describeNodeConfig } from './node-config.ts';
 import type { MachineTask } from './reconcile/machine-task.ts';
 import { schematicIdsOf } from './schematic-ids.ts';
@@ -208,10 +208,8 @@ interface NodeParts {
 const recentNodes = new LruMap<string, DesiredNode>(16);
 
 function describeDesiredNode(material: StepEnvironmentInput, parts: NodeParts): DesiredNode {
-  const key = hashNodeInputs(material, parts);
-  const node = recentNodes.get(key) ?? renderDesiredNode(material, parts);
-  recentNodes.set(key, node);
-  return node;
+  const key = hashConfigSources(material, material.spec, { mismatch: material.configMismatch?.message, parts });
+  return recentNodes.getOrAdd(key, () => renderDesiredNode(material, parts));
 }
 
 function renderDesiredNode(material: StepEnvironmentInput, { hardware, schematic, machine }: NodeParts): DesiredNode {
@@ -221,15 +219,6 @@ function renderDesiredNode(material: StepEnvironmentInput, { hardware, schematic
   const { talosVersion, kubernetesVersion, installerImage: installer } = input;
   const revision = hashDesired(configuration, machine);
   return { providerId, configuration, revision, talosVersion, schematic, installer, kubernetesVersion };
-}
-
-/** Hash of everything that {@link renderDesiredNode} reads. */
-function hashNodeInputs({ services, machine, spec, configMismatch }: StepEnvironmentInput, parts: NodeParts): string {
-  const name = clusterSecretsName(clusterOfMachine(machine));
-  const secrets = services.stores.secrets.get({ namespace: services.namespace, name });
-  const { uid, resourceVersion } = { ...secrets?.metadata };
-  const ofMachine = [machine.metadata.name, machine.spec, configMismatch?.message];
-  return shortHash(JSON.stringify([hashSpec(spec, services.release), ...ofMachine, uid, resourceVersion, parts]));
 }
 
 /** The configuration contains keys with high entropy, so that nothing can be concluded from its hash. */

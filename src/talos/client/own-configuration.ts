@@ -50,13 +50,10 @@ const recentIds = new LruMap<string, string>(256);
 
 /** The id in a configuration; empty without one. */
 function findId(config: SecretString): string {
-  const hash = shortHash(config.reveal());
-  const known = recentIds.get(hash);
-  if (known !== undefined) return known;
-  const main = readConfigYaml(config).find(isMainYamlDocument);
-  const found = idPaths.map((path) => textAt(main, path)).find((id) => id !== undefined) ?? '';
-  recentIds.set(hash, found);
-  return found;
+  return recentIds.getOrAdd(shortHash(config.reveal()), () => {
+    const main = readConfigYaml(config).find(isMainYamlDocument);
+    return idPaths.map((path) => textAt(main, path)).find((id) => id !== undefined) ?? '';
+  });
 }
 
 /** The text of a value, which may look like a number. */

@@ -5,14 +5,12 @@ import { isFullSweep, partIndexOf, rotateInjectors, sweepSeed, trueNasReleaseFor
 import { expectSameResult, type ReferenceRun, runUndisturbed } from './scenario-run.ts';
 import { nasLifecycle as script } from './scenarios/nas-lifecycle.ts';
 
-/** Several runs share one process: it may pause for longer than the margin of a Lease of the usual length. */
-const patient = { hasteOfDeadlines: silentFault.haste, leaseSeconds: 45 };
 /** Each silence takes real time: the seed decides which half of the calls has one, and a full sweep has both halves. */
 const silences = (isFullSweep ? [0, 1] : [0]).map((half) => ({
   name: `half a minute of silence, at the calls of one half (${half + 1})`,
   striker: silentFault.striker,
   due: (name: string): boolean => partIndexOf('silence', name, 2) === half,
-  manner: patient,
+  manner: silentFault.manner,
   truenas: trueNasReleaseForRun(0),
 }));
 const quick = Object.values(immediateFaults);

@@ -14,6 +14,8 @@ import {
 } from './scenarios/update-call-naming.ts';
 import { updateRolloutScenario } from './scenarios/update-rollout.ts';
 
+const allActs = ['live', 'restart', 'os', 'kubernetes'] as const;
+
 /** `share`: one in so many calls gets a fault, unless it is a full sweep. */
 const rollouts = [
   { controlPlanes: 3, acts: ['os'], cordoned: 'cp-1', subnet: '127.42.230', share: 12 },
@@ -53,7 +55,7 @@ describe('a provider that is killed after a call of a rotation and before its re
 describe.concurrent.each(rollouts)(
   'a provider that is killed after a call of a rollout and before its reply: $acts, control planes: $controlPlanes',
   ({ subnet, share, cordoned, ...some }) => {
-    const acts = isFullSweep ? (['live', 'restart', 'os', 'kubernetes'] as const) : some.acts;
+    const acts = isFullSweep ? allActs : some.acts;
     const script = updateRolloutScenario({ ...some, acts, cordoned });
     const isDue = (name: string): boolean => isUpdateCall(name) && isSampled('rollout', name, share);
     const striker = (testbed: Testbed): FaultInjector => restrictTo(isDue, new KillInjector(testbed));
@@ -78,17 +80,16 @@ const quickRounds = Array.from({ length: isFullSweep ? quick.length : 1 }, (_, r
   share: 1,
   subnet: `127.43.${64 + round}`,
 }));
-/** A silence takes real time. Several runs share one process, which may pause for longer than the margin of a Lease. */
+/** A silence takes real time. */
 const silences = {
   name: 'half a minute of silence',
-  striker: silentFault.striker,
-  manner: { hasteOfDeadlines: silentFault.haste, leaseSeconds: 45 },
+  ...silentFault,
   share: 4,
   subnet: '127.43.73',
 };
 
 describe.concurrent('a rollout on three control planes whose calls fail once each:', () => {
-  const acts = isFullSweep ? (['live', 'restart', 'os', 'kubernetes'] as const) : (['os'] as const);
+  const acts = isFullSweep ? allActs : (['os'] as const);
   const script = updateRolloutScenario({ controlPlanes: 3, acts, cordoned: 'cp-1' });
   let reference: Promise<ReferenceRun> | undefined;
 

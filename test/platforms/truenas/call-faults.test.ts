@@ -66,7 +66,7 @@ async function runLife(target: FaultedCall, fault: Fault, { made, empty }: Basel
     await process.kill();
   };
   // A silence is longer than any timeout.
-  await new KillableContext(fault.kind === 'silence' ? silentFault.haste : 1).live(async () => {
+  await new KillableContext(fault.kind === 'silence' ? silentFault.manner.hasteOfDeadlines : 1).live(async () => {
     await walk('provision');
     expect(toJsonText(stateSummary()), where).toBe(made);
     markJoined(durable);

@@ -127,7 +127,7 @@ describe.each(testedReleases)('after a node has joined, on TrueNAS %s', (version
       if (!fault) continue;
       await fill();
       nasFixture.switchboard.fail('truenas', new RegExp(`^${name}$`), fault, 1);
-      await new KillableContext(fault.kind === 'silence' ? silentFault.haste : 1).live(async () => {
+      await new KillableContext(fault.kind === 'silence' ? silentFault.manner.hasteOfDeadlines : 1).live(async () => {
         expect(await new TrueNasProviderProcess().settle('shop-cp-0', durable)).toMatchObject(finishedVerdict);
       });
       check(`${JSON.stringify(fault)} at ${name}`);

@@ -1,12 +1,10 @@
 import { isExternalMachine } from '../../../api/machine.ts';
-import { clusterSecretsName } from '../../../api/names.ts';
 import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
 import type { Progress } from '../../../engine/advance.ts';
 import type { HardwareComparison } from '../../../engine/capabilities/hardware.ts';
 import { type ChangeClass, highestClass } from '../../../engine/change-class.ts';
 import type { Facts } from '../../../engine/step.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import { shortHash } from '../../../lib/hash.ts';
 import { type RunningVersions, readRunningVersions } from '../../../talos/client/running-versions.ts';
 import { compareNode } from '../../../talos/update/compare-node.ts';
 import { type DesiredNode, isUpdateOpen, type NodeChanges } from '../../../talos/update/update-context.ts';
@@ -14,12 +12,13 @@ import { findSpecChange } from '../../cluster/desired-machine-spec.ts';
 import { clusterOfMachine } from '../../cluster/identity.ts';
 import { findSecretsState } from '../../cluster/view.ts';
 import { hashTrustRecord } from '../../rollout/oidc-trust/trust-record.ts';
-import { hashComparison, hashSpec } from '../../rollout/spec-hash.ts';
+import { hashComparison } from '../../rollout/spec-hash.ts';
 import { isConfigAccepted } from '../is-config-accepted.ts';
 import type { DesiredMachine } from '../reconcile/desired.ts';
 import type { StepEnvironment } from '../step-environment.ts';
 import { comparedMachinesOf } from './compared-machines.ts';
 import { findReplacementProblem } from './find-replacement-problem.ts';
+import { hashConfigSources } from './hash-config-sources.ts';
 
 /** A running node, compared with what it is to be. */
 export interface ConfigurationState extends NodeChanges {
@@ -97,7 +96,7 @@ async function compareWithDesired(
 ): Promise<NodeObservation> {
   const known = comparedMachinesOf(desired.services);
   const hardware = await environment.compareHardware?.(facts);
-  const inputs = hashInputs(desired, environment.spec, { facts, hardware });
+  const inputs = hashConfigSources(desired, environment.spec, { facts, hardware });
   if (!environment.desiredNode || known.isUpToDate(desired.machine, inputs)) return {};
   const spec = hashOfComparison(desired, environment.spec);
   const desiredNode = await environment.desiredNode(facts);
@@ -117,19 +116,6 @@ function findObstacle(desired: DesiredMachine): string | undefined {
   if (!isConfigAccepted(services.stores.providerConfigs.get({ name })))
     return `ProviderConfig ${name} is not accepted. See its conditions.`;
   return isTrustPending(desired) ? 'The OIDC issuers of the control planes are being changed.' : undefined;
-}
-
-/** Hash of everything that the desired configuration is rendered from. */
-function hashInputs(
-  { services, machine }: DesiredMachine,
-  spec: ProviderConfigSpec,
-  seen: { readonly facts: Facts; readonly hardware: HardwareComparison | undefined },
-): string {
-  const name = clusterSecretsName(clusterOfMachine(machine));
-  const secrets = services.stores.secrets.get({ namespace: services.namespace, name });
-  return shortHash(
-    JSON.stringify([hashSpec(spec, services.release), machine.spec, secrets?.metadata.resourceVersion, seen]),
-  );
 }
 
 /** Identifies what the node is compared with at this moment. */
