@@ -40,8 +40,6 @@ export const immediateFaults = {
 
 /** Longer than the deadlines of most calls. */
 const silentSeconds = 35;
-/** The factor by which deadlines and silences are shorter. */
-const deadlineSpeedup = 60;
 
 /** Calls without a change: their execution has no effect. */
 const isRead = (name: string): boolean =>
@@ -51,15 +49,21 @@ const isRead = (name: string): boolean =>
   ) ||
   /^talos (?!\S+\/Bootstrap)/.test(name);
 
-/** Half a minute without an answer. The requested change takes effect meanwhile. */
-export const silentFault = {
+/**
+ * Half a minute without an answer. The requested change takes effect meanwhile. `speedup`: the factor by which deadlines
+ * and silences are shorter. What waits for many calls one after the other needs a small one: deadlines of a few hundred
+ * milliseconds also end calls that a busy machine only delays.
+ */
+export const silentFaultAt = (speedup: number) => ({
   /** Several runs share one process: it may pause for longer than the margin of a Lease of the usual length. */
-  manner: { hasteOfDeadlines: deadlineSpeedup, leaseSeconds: 45 },
+  manner: { hasteOfDeadlines: speedup, leaseSeconds: 45 },
   striker: {
     strike: (_call, name) => ({
       kind: 'silence',
-      milliseconds: (silentSeconds / deadlineSpeedup) * 1000,
+      milliseconds: (silentSeconds / speedup) * 1000,
       done: !isRead(name),
     }),
   } satisfies FaultInjector as FaultInjector,
-};
+});
+
+export const silentFault = silentFaultAt(60);

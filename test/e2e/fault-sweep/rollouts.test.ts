@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Testbed } from '../support/testbed/testbed.ts';
 import { type FaultInjector, restrictTo } from './fault-sweep.ts';
-import { immediateFaults, silentFault } from './faults.ts';
+import { immediateFaults, silentFaultAt } from './faults.ts';
 import { KillInjector } from './kill-injector.ts';
 import { isFullSweep, isSampled, rotateInjectors, sweepSeed } from './sampling.ts';
 import { expectSameResult, type ReferenceRun, runUndisturbed } from './scenario-run.ts';
@@ -13,6 +13,9 @@ import {
   isUpdateEffect,
 } from './scenarios/update-call-naming.ts';
 import { updateRolloutScenario } from './scenarios/update-rollout.ts';
+
+/** Longer than the scenario itself waits, so that its failure tells where it is. */
+const timeout = isFullSweep ? 3_600_000 : 2_400_000;
 
 const allActs = ['live', 'restart', 'os', 'kubernetes'] as const;
 
@@ -27,7 +30,7 @@ describe('a provider that is killed after a call of a remediation and before its
   const isDue = (name: string): boolean => isRemediationCall(name) && isSampled('remediation', name, 3);
   const striker = (testbed: Testbed): FaultInjector => restrictTo(isDue, new KillInjector(testbed));
 
-  it(`the node is restarted once, and nothing else (SWEEP=${sweepSeed})`, { timeout: 900_000 }, async () => {
+  it(`the node is restarted once, and nothing else (SWEEP=${sweepSeed})`, { timeout }, async () => {
     const subnet = '127.42.245';
     const reference = await runUndisturbed(subnet, script);
     const due = (name: string): boolean => isDue(name) && isRemediationEffect(name);
@@ -42,7 +45,7 @@ describe('a provider that is killed after a call of a rotation and before its re
     isUpdateCall(name) && (/PATCH \S+\/secrets\//.test(name) || isSampled('rotation', name, 6));
   const striker = (testbed: Testbed): FaultInjector => restrictTo(isDue, new KillInjector(testbed));
 
-  it(`the same result, and never a third authority (SWEEP=${sweepSeed})`, { timeout: 900_000 }, async () => {
+  it(`the same result, and never a third authority (SWEEP=${sweepSeed})`, { timeout }, async () => {
     const subnet = '127.42.250';
     const reference = await runUndisturbed(subnet, script);
     expect(reference.shape['kubernetesCa']).toMatchObject({ authorities: [2, 2] });
@@ -61,7 +64,7 @@ describe.concurrent.each(rollouts)(
     const striker = (testbed: Testbed): FaultInjector => restrictTo(isDue, new KillInjector(testbed));
 
     it(`the same result, one node away at most, and a foreign cordon stays (SWEEP=${sweepSeed})`, {
-      timeout: isFullSweep ? 3_600_000 : 900_000,
+      timeout,
     }, async () => {
       const reference = await runUndisturbed(subnet, script);
       const due = (name: string): boolean => isDue(name) && isUpdateEffect(name);
@@ -83,7 +86,7 @@ const quickRounds = Array.from({ length: isFullSweep ? quick.length : 1 }, (_, r
 /** A silence takes real time. */
 const silences = {
   name: 'half a minute of silence',
-  ...silentFault,
+  ...silentFaultAt(15),
   share: 4,
   subnet: '127.43.73',
 };
@@ -95,7 +98,7 @@ describe.concurrent('a rollout on three control planes whose calls fail once eac
 
   it.for([...quickRounds, silences])(
     `$name: the same result, one node away at most, and a foreign cordon stays (SWEEP=${sweepSeed})`,
-    { timeout: isFullSweep ? 3_600_000 : 900_000 },
+    { timeout },
     async ({ subnet, striker: faults, manner, share }) => {
       const isDue = (name: string): boolean => isUpdateCall(name) && isSampled('rollout faults', name, share);
       const due = (name: string): boolean => isDue(name) && isUpdateEffect(name);
