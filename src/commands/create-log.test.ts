@@ -54,6 +54,18 @@ test('a reported error message stays a sentence', () => {
   }
 });
 
+test('an error is told with its causes, and no message twice', () => {
+  const refused = new Error('connect ECONNREFUSED 127.0.0.1:1');
+  const unanswered = new ProviderError('UNREACHABLE', '127.0.0.1:1 (ECONNREFUSED).', { cause: refused });
+  const error = new ProviderError('CONFIG_INVALID', 'Call: GET /server.', {
+    cause: new Error(unanswered.message, { cause: unanswered }),
+  });
+  refused.cause = error;
+  const { log, lines } = capture({ format: 'text' });
+  log.error({ error }, 'failed');
+  expect(lines[0]).toContain(JSON.stringify(`${error.message} ${unanswered.message} ${refused.message}`));
+});
+
 test('an error with a code has no stack, an unexpected error has one', () => {
   const { log, lines } = capture({ format: 'text' });
   log.error({ error: new ProviderError('CONFIG_INVALID', 'Say so.') }, 'failed');

@@ -15,7 +15,8 @@ export interface LogSink {
 export function createLog(settings: LogSettings, sink: LogSink): Log {
   const describeError = (error: unknown) => {
     if (!(error instanceof Error)) return error;
-    const { stack, ...rest } = stdSerializers.err(error);
+    const { stack, ...others } = stdSerializers.err(error);
+    const rest = { ...others, message: joinMessages(error) };
     // The stack only helps with unexpected errors.
     return settings.stacks && retryPolicyOf(error) === 'bug' ? { ...rest, stack } : rest;
   };
@@ -30,6 +31,17 @@ export function createLog(settings: LogSettings, sink: LogSink): Log {
     },
     settings.format === 'json' ? sink : { write: (line: string) => sink.write(formatTextLine(line)) },
   );
+}
+
+/** The messages of an error and its causes. Many errors contain the message of their cause: each is told once. */
+function joinMessages(error: Error): string {
+  const [seen, told] = [new Set<unknown>(), [] as string[]];
+  for (let at: unknown = error; at instanceof Error && !seen.has(at); at = at.cause) {
+    seen.add(at);
+    const { message } = at;
+    if (!told.some((earlier) => earlier.includes(message))) told.push(message);
+  }
+  return told.reduce((text, message) => `${text}${/[.!?]$/.test(text) ? ' ' : ': '}${message}`);
 }
 
 /** `TIME LEVEL message  key=value …`, with a stack on separate lines. */
