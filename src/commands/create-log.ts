@@ -33,15 +33,15 @@ export function createLog(settings: LogSettings, sink: LogSink): Log {
   );
 }
 
-/** The messages of an error and its causes. Many errors contain the message of their cause: each is told once. */
+/** The messages of an error and its causes. Many errors contain the message of their cause: each is shown once. */
 function joinMessages(error: Error): string {
-  const [seen, told] = [new Set<unknown>(), [] as string[]];
+  const [seen, messages] = [new Set<unknown>(), [] as string[]];
   for (let at: unknown = error; at instanceof Error && !seen.has(at); at = at.cause) {
     seen.add(at);
     const { message } = at;
-    if (!told.some((earlier) => earlier.includes(message))) told.push(message);
+    if (!messages.some((earlier) => earlier.includes(message))) messages.push(message);
   }
-  return told.reduce((text, message) => `${text}${/[.!?]$/.test(text) ? ' ' : ': '}${message}`);
+  return messages.reduce((text, message) => `${text}${/[.!?]$/.test(text) ? ' ' : ': '}${message}`);
 }
 
 /** `TIME LEVEL message  key=value …`, with a stack on separate lines. */
