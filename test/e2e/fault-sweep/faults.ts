@@ -51,8 +51,8 @@ const isRead = (name: string): boolean =>
 
 /**
  * Half a minute without an answer. The requested change takes effect meanwhile. `speedup`: the factor by which deadlines
- * and silences are shorter. What waits for many calls one after the other needs a small one: deadlines of a few hundred
- * milliseconds also end calls that a busy machine only delays.
+ * and silences are shorter. Several clusters in one process need a small one: deadlines of a few hundred milliseconds also
+ * end calls that a busy machine only delays.
  */
 export const silentFaultAt = (speedup: number) => ({
   /** Several runs share one process: it may pause for longer than the margin of a Lease of the usual length. */
@@ -66,4 +66,5 @@ export const silentFaultAt = (speedup: number) => ({
   } satisfies FaultInjector as FaultInjector,
 });
 
+/** For scenarios of few calls at a time. */
 export const silentFault = silentFaultAt(60);

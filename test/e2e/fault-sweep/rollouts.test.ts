@@ -14,7 +14,7 @@ import {
 } from './scenarios/update-call-naming.ts';
 import { updateRolloutScenario } from './scenarios/update-rollout.ts';
 
-/** Longer than the scenario itself waits, so that its failure tells where it is. */
+/** Except in a full sweep longer than the scenario waits for a phase, so that its failure tells where it is. */
 const timeout = isFullSweep ? 3_600_000 : 2_400_000;
 
 const allActs = ['live', 'restart', 'os', 'kubernetes'] as const;
