@@ -21,6 +21,7 @@ afterEach(async () => {
   await storage?.close();
   await server?.close();
   pauses.length = 0;
+  sent = 0;
 });
 
 type Handler = (received: ReceivedRequest, response: ServerResponse, nth: number) => void;
@@ -54,7 +55,7 @@ const takeUpload =
         '<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>',
       );
     if (method === 'PUT') {
-      sent = Number(headers['content-length']);
+      sent += Number(headers['content-length']);
       return answer(response, 200, '', {
         etag: `"${Buffer.from(String(headers['content-md5']), 'base64').toString('hex')}"`,
       });
@@ -138,6 +139,31 @@ describe('an upload', () => {
     const at = await open(takeUpload(...script));
     await expect(upload(at)).rejects.toMatchObject({ code: 'S3_FAILED' });
     expect(calls()?.slice(-1)).toEqual(['DELETE uploadId']);
+  });
+
+  it('sends two parts at a time, and names them in their order, whichever is stored first', async () => {
+    const take = takeUpload(
+      (response) => answer(response, 200, complete),
+      (bytes) => bytes,
+    );
+    let answerFirst = (): void => {};
+    const at = await open((received, response, nth) => {
+      const part = received.method === 'PUT' ? received.query.get('partNumber') : undefined;
+      if (part === '1') answerFirst = () => take(received, response, nth);
+      else take(received, response, nth);
+      if (part === '2') setImmediate(() => answerFirst());
+    });
+    // The first part is answered only after the second one has arrived.
+    expect(await upload(at, (write) => write(Buffer.alloc(15 * 2 ** 20)))).toMatchObject({ bytes: sent });
+    const completion = server?.received.find(({ method, body }) => method === 'POST' && body !== '')?.body ?? '';
+    expect([...completion.matchAll(/<PartNumber>(\d)<\/PartNumber>/g)].map(([, number]) => number)).toEqual([
+      ...['1', '2', '3', '4'],
+    ]);
+    const md5s = server?.received
+      .filter(({ method }) => method === 'PUT')
+      .sort((a, b) => Number(a.query.get('partNumber')) - Number(b.query.get('partNumber')))
+      .map(({ headers }) => Buffer.from(String(headers['content-md5']), 'base64').toString('hex'));
+    expect([...completion.matchAll(/<ETag>(?:"|&quot;)?([0-9a-f]+)/g)].map(([, etag]) => etag)).toEqual(md5s);
   });
 
   it.each<[string, (write: Parameters<ContentProducer>[0]) => Promise<void>]>([

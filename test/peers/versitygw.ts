@@ -24,8 +24,15 @@ export interface S3Server {
 const patienceSeconds = 30;
 const region = 'us-east-1';
 
-/** Starts versitygw over TLS with a certificate of an authority of its own. Resolves when it answers. */
-export async function startVersitygw(host: string, folder: string): Promise<S3Server> {
+/**
+ * Starts versitygw over TLS with a certificate of an authority of its own. Resolves when it answers. By default it closes
+ * each connection after one request.
+ */
+export async function startVersitygw(
+  host: string,
+  folder: string,
+  { keepsConnections = false }: { readonly keepsConnections?: boolean } = {},
+): Promise<S3Server> {
   const path = findPeer('versitygw');
   if (!path) throw new Error(missingPeers('versitygw'));
   const authority = await createTestAuthority('S3');
@@ -41,12 +48,11 @@ export async function startVersitygw(host: string, folder: string): Promise<S3Se
   const credentials = { accessKeyId: 'test-access-key', secretAccessKey: 'test-secret-key' };
   const program = startPeerProcess({
     path,
-    args: ['--port', `${host}:${port}`, '--cert', certPath, '--key', keyPath, '--quiet'].concat([
-      'posix',
-      '--sidecar',
-      join(folder, 'sidecar'),
-      data,
-    ]),
+    args: [
+      ...['--port', `${host}:${port}`, '--cert', certPath, '--key', keyPath, '--quiet'],
+      ...(keepsConnections ? ['--keep-alive'] : []),
+      ...['posix', '--sidecar', join(folder, 'sidecar'), data],
+    ],
     env: { ...process.env, ROOT_ACCESS_KEY: credentials.accessKeyId, ROOT_SECRET_KEY: credentials.secretAccessKey },
     folder,
   });

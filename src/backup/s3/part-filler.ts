@@ -2,31 +2,36 @@ import { createHash, type Hash } from 'node:crypto';
 
 /** The least that S3 allows. It allows 10 000 parts, of equal size except for the last: enough for 48 GiB. */
 const partBytes = 5 * 1024 * 1024;
-/** One is sent while the other is filled. */
-const buffers = 2;
 
 export interface FilledPart {
-  /** Valid until the part after the next one is begun. */
+  /** The first one has the number 1. */
+  readonly number: number;
   readonly content: Buffer;
   readonly md5: Buffer;
 }
 
-/** Collects the pieces of an object in parts of one size, and hashes them while they are in the cache of the processor. */
+/**
+ * Collects the pieces of an object in parts of one size, and hashes them while they are in the cache of the processor. Its
+ * buffers take turns: the content of a part is valid until the others have been filled as well.
+ */
 export class PartFiller {
-  readonly #buffers: Buffer[] = [];
+  readonly #buffers: (Buffer | undefined)[];
   readonly #hash = createHash('sha256');
   readonly #md5OfParts = createHash('md5');
   #md5: Hash = createHash('md5');
-  #buffer = this.#bufferOf(0);
   #used = 0;
-  #count = 0;
+  #parts = 0;
   #bytes = 0;
 
-  /** Yields the parts that this piece fills. Fill the next one only after the one before was sent. */
+  constructor(buffers: number) {
+    this.#buffers = new Array(buffers).fill(undefined);
+  }
+
+  /** Yields the parts that this piece fills. Go on when the buffer of the next one is free. */
   *add(piece: Uint8Array): Generator<FilledPart> {
     for (let at = 0; at < piece.length; ) {
       const taken = piece.subarray(at, at + partBytes - this.#used);
-      this.#buffer.set(taken, this.#used);
+      this.#buffer().set(taken, this.#used);
       this.#hash.update(taken);
       this.#md5.update(taken);
       this.#used += taken.length;
@@ -48,18 +53,17 @@ export class PartFiller {
 
   #finishPart(): FilledPart {
     const md5 = this.#md5.digest();
-    const content = this.#buffer.subarray(0, this.#used);
+    const content = this.#buffer().subarray(0, this.#used);
     this.#md5OfParts.update(md5);
     this.#md5 = createHash('md5');
-    this.#count += 1;
-    this.#buffer = this.#bufferOf(this.#count);
     this.#used = 0;
-    return { content, md5 };
+    this.#parts += 1;
+    return { number: this.#parts, content, md5 };
   }
 
   /** Made when it is needed: most objects are small. */
-  #bufferOf(count: number): Buffer {
-    const index = count % buffers;
+  #buffer(): Buffer {
+    const index = this.#parts % this.#buffers.length;
     this.#buffers[index] ??= Buffer.allocUnsafeSlow(partBytes);
     return this.#buffers[index];
   }

@@ -65,7 +65,8 @@ const md5Of = (body: Uint8Array): Buffer => createHash('md5').update(body).diges
 /** For a body whose MD5 is known already: it is not computed again. */
 export const md5Header = (md5: Buffer): { 'content-md5': string } => ({ 'content-md5': md5.toString('base64') });
 
-const pieceBytes = 64 * 1024;
+/** Between two pieces other work is done, e.g. the encryption of the next ones: many small pieces wait for much of it. */
+const pieceBytes = 512 * 1024;
 
 /** In pieces, because what is given to TLS at once is encrypted at once, into memory of the same size. */
 async function* toPieces(body: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -5,6 +5,15 @@ import type { EncryptedContent } from '../encrypt.ts';
 import { type FilledPart, PartFiller } from './part-filler.ts';
 import { md5Header } from './s3-fetch.ts';
 
+/**
+ * A server answers only after it has stored a part, and then another one is on its way. More would cost memory, and a slow
+ * line gains nothing from them.
+ */
+const parallelParts = 2;
+
+/** As much again is garbage, and a collection takes a millisecond. */
+const bytesPerCollection = 2.5 * 1024 * 1024;
+
 /** An object that was written. */
 export interface UploadedObject {
   readonly bytes: number;
@@ -23,7 +32,7 @@ export interface UploadTarget {
 }
 
 /**
- * Uploads content in parts while it is produced: one part is sent while the next one is filled. The object exists only if
+ * Uploads content in parts while it is produced: two parts are sent while the next one is filled. The object exists only if
  * the producer ended in order; after any failure the parts are removed from the server. Throws the error of the producer
  * unchanged.
  */
@@ -48,12 +57,14 @@ class PartUpload {
   readonly #target: UploadTarget;
   readonly #uploadId: string;
   readonly #parts: { readonly partNumber: number; readonly etag: string }[] = [];
-  readonly #filler = new PartFiller();
+  readonly #filler = new PartFiller(parallelParts + 1);
   /** Whether the server names parts by their MD5, as most do: then it names the object by the MD5 of these. */
   #isNamedByMd5 = true;
-  /** Ends with the part that is being sent. */
-  #sending: Promise<void> = Promise.resolve();
+  /** The parts that are being sent, the oldest one first. */
+  readonly #sending: Promise<void>[] = [];
   #failure: unknown;
+  /** Bytes that have arrived since garbage was collected. */
+  #sinceCollection = 0;
 
   constructor(target: UploadTarget, uploadId: string) {
     this.#target = target;
@@ -64,7 +75,7 @@ class PartUpload {
   async sendAll({ encrypted, produced }: EncryptedContent): Promise<void> {
     const ends = await Promise.allSettled([produced, this.#sendParts(encrypted)]);
     // Nothing is sent any more when the parts are removed.
-    await this.#sending.catch(() => {});
+    await Promise.allSettled(this.#sending);
     // What stopped the upload also stopped the producer, whose own error only says that it was stopped.
     if (this.#failure !== undefined) throw this.#failure;
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
@@ -74,34 +85,42 @@ class PartUpload {
     const reader = encrypted.getReader();
     const stop = (error: unknown) => void reader.cancel(error).catch(() => {});
     try {
-      for (let piece = await reader.read(); !piece.done; piece = await reader.read())
-        for (const part of this.#filler.add(piece.value)) await this.#sendAfterLast(part, stop);
-      for (const part of this.#filler.end()) await this.#sendAfterLast(part, stop);
-      await this.#sending;
+      for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+        for (const part of this.#filler.add(piece.value)) await this.#beginToSend(part, stop);
+        this.#collectGarbage(piece.value.length);
+      }
+      for (const part of this.#filler.end()) await this.#beginToSend(part, stop);
+      await Promise.all(this.#sending);
     } catch (error) {
       stop(error);
       throw error;
     }
   }
 
-  /** Begins to send a part as soon as the one before was sent. `stop` is called if it fails. */
-  async #sendAfterLast(part: FilledPart, stop: (error: unknown) => void): Promise<void> {
-    await this.#sending;
-    // Of what was received and encrypted meanwhile, some buffers for each piece.
-    collectYoungGarbage();
-    this.#sending = this.#sendPart(part);
-    this.#sending.catch(stop);
+  /** Waits until a part can be sent beside the others. `stop` is called if it fails. */
+  async #beginToSend(part: FilledPart, stop: (error: unknown) => void): Promise<void> {
+    if (this.#sending.length === parallelParts) await this.#sending.shift();
+    const sending = this.#sendPart(part);
+    sending.catch(stop);
+    this.#sending.push(sending);
   }
 
-  async #sendPart({ content, md5 }: FilledPart): Promise<void> {
+  /** What was received and encrypted leaves some buffers for each piece. */
+  #collectGarbage(bytes: number): void {
+    this.#sinceCollection += bytes;
+    if (this.#sinceCollection < bytesPerCollection) return;
+    this.#sinceCollection = 0;
+    collectYoungGarbage();
+  }
+
+  async #sendPart({ number, content, md5 }: FilledPart): Promise<void> {
     const { s3, key, ask } = this.#target;
-    const number = this.#parts.length + 1;
     try {
       const sent = await ask(() => s3.uploadPart(key, this.#uploadId, content, number, {}, undefined, md5Header(md5)));
-      this.#parts.push(sent);
+      this.#parts[number - 1] = sent;
       this.#isNamedByMd5 &&= sent.etag.toLowerCase() === md5.toString('hex');
     } catch (error) {
-      this.#failure = error;
+      this.#failure ??= error;
       throw error;
     }
   }

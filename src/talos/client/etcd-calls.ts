@@ -1,5 +1,4 @@
 import { ProviderError } from '../../lib/errors.ts';
-import { gatherPieces } from '../../lib/gather-pieces.ts';
 import { EtcdMemberAlarm_AlarmType as AlarmType, MachineService } from '../gen/machine_pb.ts';
 import { singleMessage, type TalosCallOptions, type TalosConnection } from './connection.ts';
 import { createNodeReadCalls, type NodeService } from './node-calls.ts';
@@ -90,9 +89,6 @@ const defragmentSeconds = 300;
 
 /** Enough for the largest database, 8 GiB, over a slow line of 5 MiB a second. */
 const snapshotSeconds = 1800;
-
-/** Talos sends pieces of 1 KiB (talos: pkg/chunker/stream). */
-const snapshotPieceBytes = 64 * 1024;
 
 const machineService = MachineService;
 
@@ -216,7 +212,7 @@ function createWriteCalls(connection: TalosConnection): Omit<EtcdClient, EtcdRea
     etcdSnapshot: async (write, options = {}) => {
       const slow = { ...options, seconds: snapshotSeconds };
       await connection.callForData(machineService.method.etcdSnapshot, slow, async (batches) => {
-        for await (const piece of gatherPieces(batches, snapshotPieceBytes)) await write(piece);
+        for await (const batch of batches) for (const piece of batch) await write(piece);
       });
     },
     defragmentEtcd: async (options = {}) => {

@@ -23,7 +23,7 @@ const never = () => new Promise<void>(() => {});
 const take = async () => {};
 
 describe('a reply of bytes', () => {
-  it.each([0, 1, 100_000, 3 * 2 ** 20 + 5])('of %i bytes arrives whole, in pieces of 64 KiB', async (bytes) => {
+  it.each([0, 1, 100_000, 3 * 2 ** 20 + 5])('of %i bytes arrives whole, in few pieces', async (bytes) => {
     const { node } = await start(bytes);
     const pieces: Uint8Array[] = [];
     await node.etcdSnapshot(async (piece) => void pieces.push(Buffer.from(piece)));
@@ -31,7 +31,7 @@ describe('a reply of bytes', () => {
       Array.from({ length: Math.ceil(bytes / 1024) }, (_, i) => Buffer.alloc(Math.min(1024, bytes - i * 1024), i)),
     );
     expect(Buffer.concat(pieces).equals(expected)).toBe(true);
-    expect(pieces.slice(0, -1).every(({ length }) => length === 65_536)).toBe(true);
+    expect(pieces.length).toBeLessThanOrEqual(Math.ceil(bytes / 2 ** 17));
   });
 
   it('is read no faster than it is taken', async () => {
@@ -83,7 +83,7 @@ describe('a reply of bytes', () => {
   it('of a node whose connection breaks fails as unreachable', async () => {
     const server = await nodes.start({
       async *etcdSnapshot() {
-        for (let sent = 0; sent < 200; sent += 1) yield { bytes: Buffer.alloc(1024) };
+        for (let sent = 0; sent < 500; sent += 1) yield { bytes: Buffer.alloc(1024) };
         await never();
       },
     });
@@ -106,7 +106,7 @@ describe('a reply of bytes', () => {
   });
 
   it('ends with its signal, at the node as well', async () => {
-    const { node, state } = await start(100_000, never);
+    const { node, state } = await start(500_000, never);
     const controller = new AbortController();
     const ended = node.etcdSnapshot(async () => controller.abort(), { signal: controller.signal });
     await expect(ended).rejects.toThrow(/aborted/);
@@ -114,7 +114,7 @@ describe('a reply of bytes', () => {
   });
 
   it('that cannot be taken ends at the node as well, with the error of who takes it', async () => {
-    const { node, state } = await start(100_000, never);
+    const { node, state } = await start(500_000, never);
     const full = new ProviderError('S3_FAILED');
     await expect(node.etcdSnapshot(() => Promise.reject(full))).rejects.toBe(full);
     await expect.poll(() => state.isCancelled).toBe(true);

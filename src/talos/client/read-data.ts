@@ -63,7 +63,8 @@ export async function* readData(method: DataMethod, call: DataCall): AsyncGenera
  */
 const windowBytes = 1024 * 1024;
 
-const batchBytes = 64 * 1024;
+/** Talos sends messages of 1 KiB (talos: pkg/chunker/stream). What handles a batch costs as much for a small one. */
+const batchBytes = 256 * 1024;
 
 /** The library reads the iterator of a stream, which is replaced. */
 const readAhead = (session: Http2SessionManager): SessionManager => ({

@@ -34,7 +34,7 @@ export async function measureBackup(say: (line: string) => void): Promise<readon
   const folder = await mkdtemp(join(tmpdir(), 'backup-cost-'));
   const file = join(folder, 'snapshot');
   await writeFile(file, makeSnapshot(snapshotMiB));
-  const server = await startVersitygw('127.0.0.1', folder);
+  const server = await startVersitygw('127.0.0.1', folder, { keepsConnections: true });
   const testbed = await Testbed.open({
     subnet: '127.42.254',
     timeScale: 0.005,
