@@ -27,10 +27,11 @@ export async function runTaskSteps(
   const { platform, inventory } = access.providerConfig;
   // Steps read the server data of the provider from the status and add to it.
   if (snapshot.identity && 'server' in snapshot.identity) await writer.write({ server: snapshot.identity.server });
+  const [steps, progress] = [inventory[plan], savedTaskProgress(snapshot.host)];
+  // An earlier process may have ended before it could.
+  if (progress && servesRequests(progress, steps)) await writer.clearAnnotation(plan);
   const verdict = await advance<HostContext, HostTaskKind>({
-    plan,
-    steps: inventory[plan],
-    progress: savedTaskProgress(snapshot.host),
+    ...{ plan, steps, progress },
     context: (facts) => ({
       ...toHostContext(services, access, writer.host, run),
       facts,
@@ -39,7 +40,7 @@ export async function runTaskSteps(
     save: async (progress) => {
       logStepRecovery(run.log, hostStatusOf(writer.host).task, progress);
       await writer.write({ task: { ...progress, facts: { ...progress.facts } } });
-      await writer.clearAnnotation(plan);
+      if (servesRequests(progress, steps)) await writer.clearAnnotation(plan);
     },
     observer: (step, end, seconds) => services.observer.step({ platform: platform.name, plan, step }, end, seconds),
     // Facts are written to the same object as the record.
@@ -50,6 +51,13 @@ export async function runTaskSteps(
   if (verdict.kind === 'error') logStepError(run.log, verdict.error, verdict.progress);
   return { ...snapshot, host: writer.host, identification: verdict };
 }
+
+/**
+ * Whether the task does what is requested now: not any more in its last step, which only ends it. So a user who has changed
+ * something meanwhile gets another one.
+ */
+const servesRequests = ({ step }: Progress<HostTaskKind>, steps: readonly { readonly name: string }[]): boolean =>
+  step !== '' && (steps.length === 1 || step !== steps.at(-1)?.name);
 
 function savedTaskProgress(host: Host): Progress<HostTaskKind> | undefined {
   const { task } = hostStatusOf(host);

@@ -52,7 +52,9 @@ export class Fleet {
       robot: { network: subnets.servers, servers, limits },
       'image-factory': { versions: [...talosVersions] },
     };
-    const testbed = await Testbed.open({ subnet: subnets.nodes, timeScale: 1 / speed, speed, seeds, truenas: '25.10' });
+    const testbed = await Testbed.open({
+      ...{ subnet: subnets.nodes, timeScale: 1 / speed, speed, seeds, truenas: '25.10', isPersistent: true },
+    });
     // It keeps every version of every object, and a fleet has many.
     await testbed.recorder.stop();
     const folder = mkdtempSync(join(tmpdir(), 'fleet-'));

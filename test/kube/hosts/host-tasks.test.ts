@@ -102,6 +102,36 @@ describe('an inspection', () => {
     expect(runs).toEqual(['second']);
   });
 
+  test('that is requested while one ends is another one; until then the running one serves the request', async () => {
+    const runs: string[] = [];
+    // During the first run of these, whose record can then not be written: it is repeated.
+    const requestedIn = new Set(['first', 'last']);
+    fixture.inventory.inspect = ['first', 'second', 'last'].map((name) =>
+      taskStep(name, async () => {
+        runs.push(name);
+        if (requestedIn.delete(name)) await fixture.kube.merge(Host, { name: 'a' }, withTaskAnnotation('inspect'));
+      }),
+    );
+    await fixture.host('a', withTaskAnnotation('inspect'));
+    for (let turn = 0; turn < 8; turn += 1) await fixture.look().catch(() => {});
+    expect(runs).toEqual(['first', 'first', 'second', 'last', 'last', 'first', 'second', 'last']);
+    expect((await fixture.get('a')).metadata.annotations).toBeUndefined();
+  });
+
+  test.each([
+    ['begins', 'first', undefined],
+    ['ends', 'second', { [annotations.reboot]: '' }],
+  ])('of a reboot that was requested when a process ended as it %s', async (_, step, left) => {
+    const task = { plan: 'reboot', step, since: '2026-11-21T09:00:00Z', failures: 0, facts: {} } as const;
+    fixture.inventory.reboot = [
+      taskStep('first', async () => {}),
+      taskStep('second', async () => wait(15, 'It boots.')),
+    ];
+    await fixture.host('a', { ...withTaskAnnotation('reboot'), status: { state: 'Available', task } });
+    await fixture.look();
+    expect((await fixture.get('a')).metadata.annotations).toEqual(left);
+  });
+
   test('that waits reports the reason, and Ready is not True meanwhile', async () => {
     fixture.inventory.inspect = [taskStep('slow', async () => wait(15, 'It boots.'))];
     await fixture.host('a', withTaskAnnotation('inspect'));

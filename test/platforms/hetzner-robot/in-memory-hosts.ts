@@ -39,6 +39,11 @@ export class InMemoryHosts {
     this.#write(host, { spec: { ...host.spec, ...words } });
   }
 
+  /** Changes the status, as the tasks of a Host do. */
+  update(number: number, change: HostStatusUpdate): void {
+    this.#write(this.of(number), change);
+  }
+
   /** The Hosts as one machine may use them. */
   for(machine: string): HostClaim {
     const held = () => [...this.all.values()].find(({ heldBy }) => heldBy === machine);

@@ -7,7 +7,7 @@ import { serverListMaxAgeSeconds } from '../observe.ts';
 import { describeMissingServer, hostRejectionReason, unfitReason } from '../steps/claim-server.ts';
 import { chooseDiskBootReset } from '../steps/disk-boot-reset.ts';
 import { enterRescueSteps, type RescueTarget } from '../steps/enter-rescue.ts';
-import { runInRescue } from '../steps/run-in-rescue.ts';
+import { isRescueGone, runInRescue, runInVerifiedRescue } from '../steps/run-in-rescue.ts';
 import { runOrWait } from '../steps/run-or-wait.ts';
 import { planDisks } from './disk-plan.ts';
 import { listAccountServers } from './list-servers.ts';
@@ -49,26 +49,39 @@ const foundUnused: Step<RobotHostContext> = {
     }),
 };
 
+/** The steps to the rescue system. A rescue system that is lost before the hardware is recorded is entered again. */
+const entry = { armed: 'inspection-armed', reset: 'inspection-reset', entered: 'inspection-begun' };
+
 /** Before: rescue was verified. After: the hardware of the server is recorded in its Host. */
 const hardwareNoted: Step<RobotHostContext> = {
   name: 'hardware-noted',
-  async run(context) {
-    const found = await runInRescue(context, context.host.server?.address ?? '', (rescue) => rescue.inspect());
-    const { cpu, memoryMiB, firmware, nics, disks } = found;
-    const kept = disks.map(({ byId: _, sectorBytes: __, ...disk }) => disk);
-    await context.updateStatus({
-      hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt: context.clock.now().toISOString() },
-    });
-    return done();
-  },
+  run: (context) =>
+    runInVerifiedRescue(context, context.host.server?.address ?? '', entry.armed, async (rescue) => {
+      const { cpu, memoryMiB, firmware, nics, disks } = await rescue.inspect();
+      const kept = disks.map(({ byId: _, sectorBytes: __, ...disk }) => disk);
+      await context.updateStatus({
+        hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt: context.clock.now().toISOString() },
+      });
+      return done();
+    }),
 };
 
-/** Before: anything. After: the server leaves rescue and boots from its disks. */
+/**
+ * Before: anything. After: the server leaves rescue and boots from its disks. Done when the rescue system is gone after an
+ * attempt, whose reply may have been lost.
+ */
 const rescueLeft: Step<RobotHostContext> = {
   name: 'rescue-left',
   async run(context) {
-    await runInRescue(context, context.host.server?.address ?? '', (rescue) => rescue.reboot());
-    return done();
+    const rebootTriedAt = textFact(context, 'rebootTriedAt');
+    try {
+      await runInRescue(context, context.host.server?.address ?? '', (rescue) => rescue.reboot());
+    } catch (error) {
+      if (!isRescueGone(error)) throw error;
+      if (rebootTriedAt !== '') return done();
+    }
+    const now = context.clock.now().toISOString();
+    return wait(10, 'The server leaves the rescue system.', { rebootTriedAt: rebootTriedAt || now });
   },
 };
 
@@ -138,14 +151,6 @@ export const inventory: HostInventory<RobotConfig> = {
     const { address = '', ipv6Net = '', product, dc } = server;
     return { server: { address, ipv6Net, product, location: dc } };
   },
-  inspect: [
-    foundUnused,
-    ...enterRescueSteps<RobotHostContext>(
-      { armed: 'inspection-armed', reset: 'inspection-reset', entered: 'inspection-begun' },
-      rescueTargetOf,
-    ),
-    hardwareNoted,
-    rescueLeft,
-  ],
+  inspect: [foundUnused, ...enterRescueSteps<RobotHostContext>(entry, rescueTargetOf), hardwareNoted, rescueLeft],
   reboot: [resetRequested, rebootProven],
 };

@@ -31,6 +31,10 @@ export async function runInRescue<T>(
 export const isRescueUnreachable = (error: unknown): boolean =>
   hasCode(error, 'RESCUE_UNREACHABLE', 'RESCUE_LOGIN_REFUSED', 'DEADLINE_EXCEEDED');
 
+/** The rescue system does not answer, or another system answers in its place. */
+export const isRescueGone = (error: unknown): boolean =>
+  isRescueUnreachable(error) || hasCode(error, 'RESCUE_HOST_KEY_CHANGED');
+
 /** A verified rescue system may be unreachable for this long: networks recover. */
 const lostTimeoutSeconds = 600;
 /** Maximum number of times that a lost rescue system is entered again. */
@@ -51,7 +55,7 @@ export async function runInVerifiedRescue(
     if (!isRescueLost(context) || outcome.kind === 'fail') return outcome;
     return { ...outcome, facts: { ...outcome.facts, rescueLostAt: '' } };
   } catch (error) {
-    if (!isRescueUnreachable(error) && !hasCode(error, 'RESCUE_HOST_KEY_CHANGED')) throw error;
+    if (!isRescueGone(error)) throw error;
     return reenterRescue(context, armed, (error as Error).message);
   }
 }

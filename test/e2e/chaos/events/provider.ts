@@ -1,4 +1,11 @@
+import { buildCrds } from '../../../../src/api/crd.ts';
+import { CustomResourceDefinition } from '../../../../src/kube/core-types.ts';
 import { type ChaosEvent, noCluster } from '../event.ts';
+
+const [crd] = buildCrds();
+const crdKey = { name: crd?.metadata.name ?? '' };
+const shortNamesOf = (spec: CustomResourceDefinition['spec'] | undefined): string =>
+  JSON.stringify((spec?.['names'] as { readonly shortNames?: readonly string[] } | undefined)?.shortNames);
 
 export const providerRestart: ChaosEvent = {
   name: 'restart of the provider',
@@ -10,6 +17,22 @@ export const providerKill: ChaosEvent = {
   name: 'kill -9 of the provider',
   ...noCluster,
   strike: (fleet) => fleet.replaceProvider('SIGKILL'),
+};
+
+export const providerUpdate: ChaosEvent = {
+  name: 'update of the provider: init, and another run',
+  ...noCluster,
+  async strike(fleet) {
+    const { platform, provider } = fleet.testbed;
+    // A remnant of an older version, which the init of the new one removes while the old one runs.
+    await platform.merge(CustomResourceDefinition, crdKey, { spec: { names: { shortNames: ['older'] } } });
+    await provider.init();
+    await fleet.replaceProvider('SIGTERM');
+  },
+  async isDone(fleet) {
+    const { spec } = await fleet.testbed.platform.get(CustomResourceDefinition, crdKey);
+    return shortNamesOf(spec) === shortNamesOf(crd?.spec);
+  },
 };
 
 export const clockJump: ChaosEvent = {

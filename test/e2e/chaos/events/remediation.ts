@@ -2,6 +2,7 @@ import { isConditionTrue } from '../../../../src/api/conditions.ts';
 import { Host } from '../../../../src/api/host.ts';
 import { Machine } from '../../../../src/api/machine.ts';
 import { annotations } from '../../../../src/api/names.ts';
+import type { SmartState } from '../../../world/robot/hardware.ts';
 import { type ChaosEvent, oneCluster } from '../event.ts';
 import type { Fleet } from '../fleet.ts';
 
@@ -79,3 +80,41 @@ export const deadServer: ChaosEvent = {
     );
   },
 };
+
+export const deadDisk: ChaosEvent = {
+  name: 'the disk of a server dies, another server takes its place, and the disk is replaced later',
+  ...oneCluster(({ config }) => config === 'metal'),
+  uses: 'dates',
+  async strike(fleet, target) {
+    const [dead] = await workersOf(fleet, target);
+    const name = dead?.metadata.name ?? '';
+    const number = Number(dead?.status?.progress?.facts['server']);
+    const { machine } = serverOf(fleet, dead);
+    const [disk] = machine.box.hardware.disks;
+    if (!disk) throw new Error(`server ${number} has no disk`);
+    // Nothing can be read from it any more.
+    machine.box.software.fill(disk, { kind: 'blank' });
+    Object.assign(disk, { smart: 'failing' satisfies SmartState });
+    machine.hang();
+    await fleet.until(`${name} is unhealthy`, async () => isUnhealthy(await find(fleet, name)));
+    await passUntil(fleet, `${name} is replaced`, async () => (await find(fleet, name)) === undefined);
+    await inspect(fleet, number, 'Failing');
+    const serial = `${disk.serial}N`;
+    Object.assign(disk, { serial, wwn: `eui.${serial}`, smart: 'well' satisfies SmartState });
+    await inspect(fleet, number, 'Passed');
+  },
+};
+
+/** As a user does, whose Host is free. */
+async function inspect(fleet: Fleet, number: number, health: string): Promise<void> {
+  const { platform } = fleet.testbed;
+  const host = { name: `server-${number}` };
+  const isFree = async () => (await platform.get(Host, host)).status?.state === 'Available';
+  await fleet.until(`${host.name} is available`, isFree, 120);
+  await platform.merge(Host, host, { metadata: { annotations: { [annotations.inspect]: 'true' } } });
+  await fleet.until(
+    `${host.name} has a disk that is ${health}`,
+    async () => (await platform.get(Host, host)).status?.hardware?.disks[0]?.health === health && (await isFree()),
+    120,
+  );
+}

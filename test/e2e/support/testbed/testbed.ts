@@ -25,6 +25,7 @@ import type { AuditEntry } from '../observation/audit-log.ts';
 import { ObjectRecorder } from '../observation/object-recorder.ts';
 import { acceleratedClock } from '../provider-process/accelerated-clock.ts';
 import { Provider, type ProviderRunMode } from '../provider-process/provider.ts';
+import { PersistentTransport } from './persistent-transport.ts';
 import { type RealPlatformCluster, startRealPlatformCluster } from './real-platform-cluster.ts';
 import { startSecondPlatform } from './second-platform.ts';
 import { trueNasReleaseFor } from './truenas-release.ts';
@@ -60,6 +61,8 @@ export interface TestbedOptions {
    * {@link Testbed.audit} returns the calls of its processes.
    */
   readonly isBare?: boolean;
+  /** The test repeats what the platform's API server has not answered, because that is restarted meanwhile. */
+  readonly isPersistent?: boolean;
 }
 
 /** The provider's own namespace, and its ServiceAccount in `config/rbac`. */
@@ -144,11 +147,11 @@ export class Testbed {
   }
 
   static async #on(world: RunningWorld, at: Pick<TestbedParts, 'options' | 'folder' | 'real'>): Promise<Testbed> {
-    const { isBare = false } = at.options;
+    const { isBare = false, isPersistent = false } = at.options;
     const connection = loadApiServerConnection({ path: world.kubeconfig });
-    const platform = new KubeClient(new Transport(connection, { userAgent: userAgents.test }), {
-      fieldManager: 'e2e-test',
-    });
+    const TransportOfTest = isPersistent ? PersistentTransport : Transport;
+    const transport = new TransportOfTest(connection, { userAgent: userAgents.test });
+    const platform = new KubeClient(transport, { fieldManager: 'e2e-test' });
     const kubeconfig = isBare ? '' : await writeProviderKubeconfig(connection, platform, at.folder);
     const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
     const testbed = new Testbed({ ...at, world, platform, kubeconfig, caBundle });

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { advance, type Progress } from '../../../src/engine/advance.ts';
+import { ProcessConnectionCache } from '../../../src/engine/connection-cache.ts';
+import { ProviderError } from '../../../src/lib/errors.ts';
+import { noLog } from '../../../src/lib/log.ts';
+import { SecretString } from '../../../src/lib/secret-string.ts';
+import { hetznerRobot } from '../../../src/platforms/hetzner-robot/index.ts';
+import type { Fault } from '../../world/faults/call-interceptor.ts';
+import { openRobotPlatformFixture, type RobotPlatformFixture, rescueKey } from './robot-platform-fixture.ts';
+
+const numbers = [3140821, 3140822, 3140823, 3140824] as const;
+let fixture: RobotPlatformFixture;
+let connections: ProcessConnectionCache;
+
+beforeAll(async () => {
+  fixture = await openRobotPlatformFixture({
+    network: '127.43.69',
+    servers: numbers.map((number) => ({ number })),
+    limits: { 'POST /reset': 500 },
+  });
+  for (const number of numbers) fixture.hosts.add(number);
+});
+beforeEach(() => {
+  connections = new ProcessConnectionCache();
+});
+afterAll(async () => {
+  await connections.close();
+  await fixture.close();
+});
+
+/** Runs the inspection of a server to its end. `onSave`: when the record of its progress is written. */
+async function inspect(number: number, onSave: (progress: Progress<'inspect'>) => void = () => {}): Promise<void> {
+  const { hosts, clock, config, login } = fixture;
+  const { signal } = new AbortController();
+  const address = fixture.simulator.server(number).machine.box.address ?? '';
+  hosts.update(number, { server: { address, ipv6Net: '', product: '', location: '' } });
+  const credentials = {
+    username: new SecretString(login.user),
+    password: new SecretString(login.password),
+    sshPrivateKey: new SecretString(rescueKey.private),
+  };
+  let durable: Progress<'inspect'> | undefined;
+  for (let round = 0; round < 100; round += 1) {
+    const verdict = await advance({
+      ...{ plan: 'inspect' as const, steps: hetznerRobot.hosts?.inspect ?? [], progress: durable, clock, signal },
+      context: (facts) => ({
+        ...{ config: config as never, credentials, connections, log: noLog, clock, signal, facts },
+        owner: { installation: 'installation-1', provider: 'talos', machine: '' },
+        host: hosts.of(number),
+        hostedServers: () => new Set(numbers.map(String)),
+        updateStatus: async (change) => hosts.update(number, change),
+        bootId: async () => undefined,
+      }),
+      save: async (progress) => {
+        onSave(progress);
+        durable = structuredClone(progress);
+      },
+    }).catch((error: unknown) => {
+      // The record could not be written: the next reconcile runs the step again.
+      if (error instanceof LostWrite) return undefined;
+      throw error;
+    });
+    if (verdict?.kind === 'finished') return;
+    if (verdict?.kind === 'failed') throw new Error(`${verdict.reason}: ${verdict.message}`);
+    if (verdict?.kind === 'error' && !(verdict.error instanceof ProviderError)) throw verdict.error;
+    await clock.sleep(Math.max(5, verdict?.seconds ?? 0) * 1000, signal);
+  }
+  throw new Error(`the inspection does not get through ${durable?.step}: ${JSON.stringify(durable?.facts)}`);
+}
+
+class LostWrite extends Error {}
+
+/** The next command with this text gets a fault. */
+function failCommand(number: number, words: RegExp, fault: Fault): void {
+  let isDone = false;
+  fixture.switchboard.judge(({ name, detail }, content) => {
+    const isOf = (detail as { server?: number } | undefined)?.server === number && name.startsWith('ssh');
+    if (isDone || !isOf || !words.test(String(content))) return undefined;
+    isDone = true;
+    return fault;
+  });
+}
+
+const systemOf = (number: number) => fixture.simulator.server(number).machine;
+
+function expectInspected(number: number): void {
+  expect(fixture.hosts.of(number).hardware?.disks.length).toBeGreaterThan(0);
+  expect(systemOf(number).phase).not.toBe('rescue');
+  expect(fixture.simulator.writes(number)).toEqual([]);
+}
+
+it.each<[string, number, Fault]>([
+  ['whose reply is lost', numbers[0], { kind: 'lose-reply' }],
+  ['that never arrives', numbers[1], { kind: 'drop' }],
+])('ends after a reboot out of the rescue system %s', async (_, number, fault) => {
+  failCommand(number, /exec reboot/, fault);
+  await inspect(number);
+  expectInspected(number);
+});
+
+it('ends when the server has rebooted and the record of that was not written', async () => {
+  const [, , number] = numbers;
+  let lost = 0;
+  await inspect(number, ({ finishedAt }) => {
+    if (finishedAt === undefined || lost > 0) return;
+    lost += 1;
+    throw new LostWrite();
+  });
+  expect(lost).toBe(1);
+  expectInspected(number);
+});
+
+it('enters the rescue system again when the server was rebooted before its hardware was recorded', async () => {
+  const [, , , number] = numbers;
+  let isReset = false;
+  await inspect(number, ({ step }) => {
+    if (step !== 'hardware-noted' || isReset) return;
+    isReset = true;
+    systemOf(number).reset('hw');
+  });
+  expect(isReset).toBe(true);
+  expectInspected(number);
+});
