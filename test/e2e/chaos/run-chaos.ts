@@ -19,29 +19,31 @@ export const describeDay = ({ day, strikes, minutes, usage }: SurvivedDay): stri
 /** The longest recovery that is waited for. */
 const patienceMinutes = 240;
 
+/** With `CHAOS_TRACE`, prints every ten seconds what keeps the fleet from being settled. */
+async function traced<T>(fleet: Fleet, what: string, work: () => Promise<T>): Promise<T> {
+  if (!process.env['CHAOS_TRACE']) return await work();
+  const timer = setInterval(async () => {
+    const unsettled = await listUnsettled(fleet).catch((error: unknown) => [String(error)]);
+    process.stderr.write(`${new Date().toISOString()} ${what}\n${unsettled.join('\n')}\n`);
+  }, 10_000);
+  return await work().finally(() => clearInterval(timer));
+}
+
 /** Waits until the fleet has settled, and stays so for a minute. */
 export async function untilSettled(fleet: Fleet, what: string, minutes = patienceMinutes): Promise<void> {
   let unsettled: string[] = [];
-  let told = 0;
   const look = async (): Promise<boolean> => {
     unsettled = await listUnsettled(fleet);
-    if (process.env['CHAOS_TRACE'] && performance.now() - told > 10_000) {
-      told = performance.now();
-      process.stderr.write(`${new Date().toISOString()} ${what}\n${unsettled.join('\n')}\n`);
-    }
     return unsettled.length === 0;
   };
   try {
     let calm = 0;
-    await fleet.until(
-      what,
-      async () => {
-        calm = (await look()) ? calm + 1 : 0;
-        if (calm > 0) await fleet.minutes(0.5);
-        return calm >= 3;
-      },
-      minutes,
-    );
+    const isCalm = async (): Promise<boolean> => {
+      calm = (await look()) ? calm + 1 : 0;
+      if (calm > 0) await fleet.minutes(0.5);
+      return calm >= 3;
+    };
+    await traced(fleet, what, () => fleet.until(what, isCalm, minutes));
   } catch (error) {
     throw new Error(`${what}: not settled.\n${unsettled.join('\n')}`, { cause: error });
   }
@@ -50,7 +52,8 @@ export async function untilSettled(fleet: Fleet, what: string, minutes = patienc
 /** Lets a day pass: its events at the same time, the recovery, and the proof that nothing was lost. */
 async function surviveDay(fleet: Fleet, witness: Witness, { day, strikes }: PlannedDay): Promise<SurvivedDay> {
   const start = performance.now();
-  await Promise.all(strikes.map(({ event, target, number }) => event.strike(fleet, target, number)));
+  const begin = () => Promise.all(strikes.map(({ event, target, number }) => event.strike(fleet, target, number)));
+  await traced(fleet, `the events of day ${day}`, begin);
   for (const { event, target } of strikes)
     await fleet.until(
       `${event.name} (${target}) is done`,

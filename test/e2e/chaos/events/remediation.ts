@@ -105,16 +105,19 @@ export const deadDisk: ChaosEvent = {
   },
 };
 
-/** As a user does, whose Host is free. */
+/** As a user does, whose Host is free. Its state stays the same meanwhile, and it is not Ready. */
 async function inspect(fleet: Fleet, number: number, health: string): Promise<void> {
   const { platform } = fleet.testbed;
   const host = { name: `server-${number}` };
-  const isFree = async () => (await platform.get(Host, host)).status?.state === 'Available';
+  const isFree = async () => {
+    const { status } = await platform.get(Host, host);
+    return status?.state === 'Available' && isConditionTrue(status.conditions, 'Ready');
+  };
   await fleet.until(`${host.name} is available`, isFree, 120);
   await platform.merge(Host, host, { metadata: { annotations: { [annotations.inspect]: 'true' } } });
   await fleet.until(
     `${host.name} has a disk that is ${health}`,
-    async () => (await platform.get(Host, host)).status?.hardware?.disks[0]?.health === health && (await isFree()),
+    async () => (await platform.get(Host, host)).status?.hardware?.disks[0]?.health === health,
     120,
   );
 }
