@@ -58,12 +58,14 @@ export class RescueClient {
     return await changeBootOrder(this.#session);
   }
 
+  /**
+   * The system goes down during the command, so a channel that closes without an exit status is the expected result.
+   */
   async reboot(): Promise<void> {
-    await this.#leave('reboot');
-  }
-
-  async powerOff(): Promise<void> {
-    await this.#leave('poweroff');
+    const line = toShellScript(`${shellEnvironment}sync; exec reboot`);
+    const { status, stderr } = await this.#session.run({ name: 'reboot', line });
+    if (status === undefined || status === 0) return;
+    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', `reboot: status ${status}: ${toSingleLine(stderr)}`);
   }
 
   close(): void {
@@ -72,17 +74,5 @@ export class RescueClient {
 
   async #job(command: SshCommand): Promise<RescueJob> {
     return parseRescueJob(await this.#session.ask(command));
-  }
-
-  /**
-   * The system goes down during the command, so a channel that closes without an exit status is the expected result.
-   */
-  async #leave(how: 'reboot' | 'poweroff'): Promise<void> {
-    const { status, stderr } = await this.#session.run({
-      name: how,
-      line: toShellScript(`${shellEnvironment}sync; exec ${how}`),
-    });
-    if (status === undefined || status === 0) return;
-    throw new HetznerRobotError('RESCUE_COMMAND_FAILED', `${how}: status ${status}: ${toSingleLine(stderr)}`);
   }
 }
