@@ -11,7 +11,7 @@ import { describeSchedule, planSchedule } from './schedule.ts';
 /** `CHAOS=year`: twenty clusters and several hundred events. Otherwise an hour of the world. */
 const isYear = process.env['CHAOS'] === 'year';
 /** Always the same in CI, so that a failure there repeats: events of many kinds, none of which takes an hour. */
-const seed = Number(process.env['CHAOS_SEED'] ?? 58);
+const seed = Number(process.env['CHAOS_SEED'] ?? 92);
 const count = Number(process.env['CHAOS_EVENTS'] ?? (isYear ? 300 : 10));
 /** Only events whose names match, to look at a few of them. */
 const chosen = new RegExp(process.env['CHAOS_ONLY'] ?? '');

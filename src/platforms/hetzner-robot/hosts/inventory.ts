@@ -85,27 +85,40 @@ const rescueLeft: Step<RobotHostContext> = {
   },
 };
 
+/** Before: a user requested a reboot. After: the boot ID before the reset is known, if a node answers. */
+const bootNoted: Step<RobotHostContext> = {
+  name: 'boot-noted',
+  run: async (context) =>
+    done({ bootIdBefore: (await context.bootId()) ?? '', bootNotedAt: context.clock.now().toISOString() }),
+};
+
+/** A server boots within five minutes; twice that time means a fault. */
+const rebootTimeoutSeconds = 600;
+
 /**
- * Before: a user requested a reboot. After: Robot was asked to reset the server, and the boot ID before the reset is
- * known.
+ * Before: anything. After: Robot was asked to reset the server. Done when the node runs another boot: the request may have
+ * been made by a process that could not record it. For the same reason a node that has just answered, and does not any more,
+ * is waited for.
  */
 const resetRequested: Step<RobotHostContext> = {
   name: 'reset-requested',
   run: (context) =>
     runOrWait(async () => {
       const { hostedServers, signal } = context;
+      const before = textFact(context, 'bootIdBefore');
+      const now = before === '' ? '' : await context.bootId();
+      const resetAt = context.clock.now().toISOString();
+      if (now !== undefined && now !== before) return done({ resetAt });
+      if (now === undefined && (secondsSince(context, 'bootNotedAt') ?? 0) <= rebootTimeoutSeconds)
+        return wait(10, 'The node does not answer any more. The server may be rebooting already.');
       const host = toRobotHost(context.host);
       const robot = robotClientFor(context, hostedServers);
       const chosen = await chooseDiskBootReset(robot, host, { earlier: 0, signal });
       if ('refused' in chosen) return chosen.refused;
-      const bootIdBefore = (await context.bootId()) ?? '';
       await robot.reset(host.number, chosen.type, { signal });
-      return done({ resetAt: context.clock.now().toISOString(), bootIdBefore });
+      return done({ resetAt });
     }),
 };
-
-/** A server boots within five minutes; twice that time means a fault. */
-const rebootTimeoutSeconds = 600;
 
 /**
  * Before: the server was reset. After: it runs another boot. Done when its node reports another boot ID. Without a node
@@ -152,5 +165,5 @@ export const inventory: HostInventory<RobotConfig> = {
     return { server: { address, ipv6Net, product, location: dc } };
   },
   inspect: [foundUnused, ...enterRescueSteps<RobotHostContext>(entry, rescueTargetOf), hardwareNoted, rescueLeft],
-  reboot: [resetRequested, rebootProven],
+  reboot: [bootNoted, resetRequested, rebootProven],
 };
