@@ -1,10 +1,11 @@
-import { isConditionTrue } from '../../../../src/api/conditions.ts';
+import { findFalseCondition, isConditionTrue } from '../../../../src/api/conditions.ts';
 import { Host } from '../../../../src/api/host.ts';
 import { Machine } from '../../../../src/api/machine.ts';
 import { annotations } from '../../../../src/api/names.ts';
 import type { SmartState } from '../../../world/robot/hardware.ts';
 import { type ChaosEvent, oneCluster } from '../event.ts';
 import type { Fleet } from '../fleet.ts';
+import { refOf } from '../fleet-layout.ts';
 
 const serverOf = (fleet: Fleet, machine: Machine | undefined) =>
   fleet.testbed.world.robot.server(Number(machine?.status?.progress?.facts['server']));
@@ -12,12 +13,29 @@ const workersOf = async (fleet: Fleet, cluster: string) =>
   (await fleet.machines(cluster)).filter(({ spec }) => spec.role === 'worker');
 const find = (fleet: Fleet, name: string) => fleet.testbed.platform.find(Machine, { name });
 
+/**
+ * A node that is restarted or replaced too often within a day is left for a user, who asks for it. Dates hardly pass between
+ * the days of the schedule, so that the whole year is such a day.
+ */
+async function askIfStopped(
+  fleet: Fleet,
+  cluster: string,
+  machine: string,
+  action: 'restart' | 'replace',
+): Promise<void> {
+  const { objects } = fleet.testbed;
+  const { status } = await objects.getCluster(refOf({ name: cluster }));
+  if (findFalseCondition(status?.conditions, 'NodesHealthy')?.reason !== 'RemediationStopped') return;
+  await objects.annotate(Machine, { name: machine }, { [annotations.remediate]: action });
+}
+
 /** The provider counts the time of waiting in dates. They pass as fast as the world, in which servers boot meanwhile. */
-async function passUntil(fleet: Fleet, what: string, look: () => Promise<boolean>): Promise<void> {
+async function untilReplaced(fleet: Fleet, cluster: string, name: string): Promise<void> {
   await fleet.until(
-    what,
+    `${name} is replaced`,
     async () => {
-      if (await look()) return true;
+      if ((await find(fleet, name)) === undefined) return true;
+      await askIfStopped(fleet, cluster, name, 'replace');
       await fleet.minutes(1);
       await fleet.advanceDates(1);
       return false;
@@ -42,8 +60,12 @@ export const nodeHang: ChaosEvent = {
     else serverOf(fleet, chosen).machine.hang();
     await fleet.until(`${name} is unhealthy`, async () => isUnhealthy(await find(fleet, name)));
     await fleet.advanceDates(6);
-    // It is replaced if its restarts of one day are used up: dates hardly pass between the days of the schedule.
-    const isOver = async () => fleet.nodeOf(name)?.ready === true || (await find(fleet, name)) === undefined;
+    // It is replaced if its restarts of one day are used up.
+    const isOver = async () => {
+      if (fleet.nodeOf(name)?.ready === true || (await find(fleet, name)) === undefined) return true;
+      await askIfStopped(fleet, target, name, 'restart');
+      return false;
+    };
     await fleet.until(`${name} is restarted or replaced`, isOver, 120);
   },
 };
@@ -61,7 +83,7 @@ export const deadServer: ChaosEvent = {
     machine.hang();
     const name = dead?.metadata.name ?? '';
     await fleet.until(`${name} is unhealthy`, async () => isUnhealthy(await find(fleet, name)));
-    await passUntil(fleet, `${name} is replaced`, async () => (await find(fleet, name)) === undefined);
+    await untilReplaced(fleet, target, name);
     const host = { name: `server-${number}` };
     await fleet.until(`${host.name} is out of use`, async () => {
       const { status, metadata } = await platform.get(Host, host);
@@ -97,7 +119,7 @@ export const deadDisk: ChaosEvent = {
     Object.assign(disk, { smart: 'failing' satisfies SmartState });
     machine.hang();
     await fleet.until(`${name} is unhealthy`, async () => isUnhealthy(await find(fleet, name)));
-    await passUntil(fleet, `${name} is replaced`, async () => (await find(fleet, name)) === undefined);
+    await untilReplaced(fleet, target, name);
     await inspect(fleet, number, 'Failing');
     const serial = `${disk.serial}N`;
     Object.assign(disk, { serial, wwn: `eui.${serial}`, smart: 'well' satisfies SmartState });
