@@ -7,7 +7,12 @@ import { SecretString } from '../../../src/lib/secret-string.ts';
 import { hetznerRobot } from '../../../src/platforms/hetzner-robot/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { Fault } from '../../world/faults/call-interceptor.ts';
-import { openRobotPlatformFixture, type RobotPlatformFixture, rescueKey } from './robot-platform-fixture.ts';
+import {
+  failCommands,
+  openRobotPlatformFixture,
+  type RobotPlatformFixture,
+  rescueKey,
+} from './robot-platform-fixture.ts';
 
 const numbers = [3140821, 3140822, 3140823, 3140824] as const;
 const rebooted = 3140825;
@@ -88,17 +93,6 @@ function loseOnce(which: (progress: Progress<Task>) => boolean) {
   return lost;
 }
 
-/** The next command with this text gets a fault. */
-function failCommand(number: number, words: RegExp, fault: Fault): void {
-  let isDone = false;
-  fixture.switchboard.judge(({ name, detail }, content) => {
-    const isOf = (detail as { server?: number } | undefined)?.server === number && name.startsWith('ssh');
-    if (isDone || !isOf || !words.test(String(content))) return undefined;
-    isDone = true;
-    return fault;
-  });
-}
-
 const systemOf = (number: number) => fixture.simulator.server(number).machine;
 
 function expectInspected(number: number): void {
@@ -111,7 +105,7 @@ it.each<[string, number, Fault]>([
   ['whose reply is lost', numbers[0], { kind: 'lose-reply' }],
   ['that never arrives', numbers[1], { kind: 'drop' }],
 ])('ends after a reboot out of the rescue system %s', async (_, number, fault) => {
-  failCommand(number, /exec reboot/, fault);
+  failCommands(fixture, number, /exec reboot/, fault);
   await run('inspect', number);
   expectInspected(number);
 });

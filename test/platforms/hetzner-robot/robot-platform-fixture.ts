@@ -18,7 +18,7 @@ import { createTalosCredentials, type TalosCredentials } from '../../../src/talo
 import { placeholderBundle } from '../../../src/talos/secrets/placeholder-bundle.ts';
 import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
 import { type MachineRecord, SimulatedProviderProcess } from '../../support/harness/simulated-provider-process.ts';
-import { CallInterceptor } from '../../world/faults/call-interceptor.ts';
+import { CallInterceptor, type Fault } from '../../world/faults/call-interceptor.ts';
 import { type ImageFactorySimulator, startImageFactory } from '../../world/image-factory/index.ts';
 import { type RobotSimulator, startRobotSimulator } from '../../world/robot/index.ts';
 import type { RobotSeedInput } from '../../world/robot/robot-fixture.ts';
@@ -190,3 +190,20 @@ export async function openRobotPlatformFixture(
 /** The reason and message of a failed step. */
 export const describeVerdict = (verdict: AdvanceResult): string =>
   verdict.kind === 'failed' ? `${verdict.reason}: ${verdict.message}` : verdict.kind;
+
+/** The next commands on this server with such a text get a fault, the first `times` of them. */
+export function failCommands(
+  { switchboard }: RobotPlatformFixture,
+  number: number,
+  words: RegExp,
+  fault: Fault,
+  times = 1,
+): void {
+  let left = times;
+  switchboard.judge(({ name, detail }, content) => {
+    const isOf = (detail as { server?: number } | undefined)?.server === number && name.startsWith('ssh');
+    if (!isOf || !words.test(String(content)) || left === 0) return undefined;
+    left -= 1;
+    return fault;
+  });
+}

@@ -4,6 +4,7 @@ import type { Fault } from '../../world/faults/call-interceptor.ts';
 import { InMemoryHosts } from './in-memory-hosts.ts';
 import {
   describeVerdict,
+  failCommands,
   type MachineRecord,
   openRobotPlatformFixture,
   type RobotPlatformFixture,
@@ -28,18 +29,10 @@ const failing =
   ({ switchboard }: RobotPlatformFixture): void =>
     switchboard.fail(simulator, match, fault, times, skip);
 
-/** The next commands with this text get a fault, the first `times` of them. */
 const failingCommand =
   (words: RegExp, fault: Fault, times = 1) =>
-  ({ switchboard }: RobotPlatformFixture, number: number): void => {
-    let left = times;
-    switchboard.judge(({ name, detail }, content) => {
-      const isOf = (detail as { server?: number })?.server === number && name.startsWith('ssh');
-      if (!isOf || !words.test(String(content)) || left === 0) return undefined;
-      left -= 1;
-      return fault;
-    });
-  };
+  (fixture: RobotPlatformFixture, number: number): void =>
+    failCommands(fixture, number, words, fault, times);
 const [wipe, write, inspection] = [/\/wipe-[0-9a-f]{32}/, /\/write-[0-9a-f]{32}/, /report/];
 
 const cases: readonly FaultCase[] = [
