@@ -1,3 +1,6 @@
+import { isFutureTime } from '../lib/recorded-time.ts';
+import { formatTime } from '../lib/text.ts';
+
 /** A Kubernetes condition. All conditions of this provider have positive polarity: `True` is good. */
 export interface Condition {
   type: string;
@@ -214,15 +217,17 @@ const maxMessageLength = 4096;
 
 /**
  * The new condition list. Old conditions stay unless they are restated or listed in `drop`. `lastTransitionTime`
- * changes only when the status does. Types that this version no longer writes are removed. The list is sorted by type:
- * it is a map keyed by type, and order must not cause writes.
+ * changes only when the status does, or where it is in the future. Types that this version no longer writes are removed. The
+ * list is sorted by type: it is a map keyed by type, and order must not cause writes.
  */
 export function mergeConditions(
   old: readonly Condition[],
   states: readonly ConditionState[],
   options: { generation: number; now: Date; drop?: readonly ConditionType[] },
 ): Condition[] {
-  const known = old.filter(({ type }) => Object.hasOwn(conditionTypes, type));
+  const known = old
+    .filter(({ type }) => Object.hasOwn(conditionTypes, type))
+    .map((condition) => correctTransitionTime(condition, options.now));
   const merged = new Map(known.map((condition) => [condition.type, condition]));
   for (const type of options.drop ?? []) merged.delete(type);
   for (const state of states) {
@@ -233,12 +238,15 @@ export function mergeConditions(
       reason: state.reason,
       message: (state.message ?? '').slice(0, maxMessageLength),
       observedGeneration: options.generation,
-      lastTransitionTime:
-        before?.status === state.status ? before.lastTransitionTime : `${options.now.toISOString().slice(0, 19)}Z`,
+      lastTransitionTime: before?.status === state.status ? before.lastTransitionTime : formatTime(options.now),
     });
   }
   return [...merged.values()].sort((a, b) => (a.type < b.type ? -1 : 1));
 }
+
+/** Waits count from this time, and a clock that was set back must not prolong them. */
+export const correctTransitionTime = (condition: Condition, now: Date): Condition =>
+  isFutureTime(condition.lastTransitionTime, now) ? { ...condition, lastTransitionTime: formatTime(now) } : condition;
 
 /** `Ready` as the summary of the others: the first condition that is not True gives its reason and message. */
 export function summarizeReady(states: readonly ConditionState[]): ConditionState {

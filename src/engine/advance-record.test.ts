@@ -39,4 +39,30 @@ describe('the record', () => {
     expect((await walk()).kind).toBe('finished');
     expect(saved).toEqual(['look', 'act', '']);
   });
+
+  it('takes times in the future for the present, and saves them: the clock was set back', async () => {
+    const now = new Date('2026-11-26T12:00:00Z');
+    const ahead = '2026-11-26T17:00:00.000Z';
+    const past = '2026-11-26T11:59:00.000Z';
+    const saved: Progress[] = [];
+    const step: Step<Facts> = { name: 'act', deadlineMinutes: 10, run: async (facts) => wait(1, String(facts['at'])) };
+    const walk = (progress: Progress, at = now) =>
+      advance<Facts>({
+        ...{
+          plan: 'provision',
+          steps: [step],
+          progress,
+          context: (facts) => facts,
+          clock: { ...clock, now: () => at },
+        },
+        save: async (next) => void saved.push(next),
+      });
+    const facts = { at: ahead, earlier: past, paidUntil: '2027-01-01', name: 'n' };
+    const progress: Progress = { plan: 'provision', step: 'act', since: ahead, failures: 0, facts };
+    expect(await walk(progress)).toMatchObject({ kind: 'waiting', message: now.toISOString() });
+    expect(saved).toEqual([{ ...progress, since: now.toISOString(), facts: { ...facts, at: now.toISOString() } }]);
+    const [next = progress] = saved.splice(0);
+    expect(await walk(next, new Date(now.getTime() + 660_000))).toMatchObject({ overdue: true });
+    expect(saved).toEqual([]);
+  });
 });

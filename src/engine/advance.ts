@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError, retryPolicyOf } from '../lib/errors.ts';
 import type { StepRunResult } from '../lib/observers.ts';
+import { isFutureTime } from '../lib/recorded-time.ts';
 import { backoffSeconds } from '../lib/resilience/backoff.ts';
 import type { Facts, Step, StepOutcome } from './step.ts';
 
@@ -87,7 +88,7 @@ export async function advance<Context, P extends string = StepPlanName>(
 ): Promise<AdvanceResult<P>> {
   let progress = resumeProgress(walk);
   if (progress.finishedAt) return { kind: 'finished', progress };
-  let isSaved = isSameStep(progress, walk.progress);
+  let isSaved = isSameRecord(progress, walk.progress);
   for (;;) {
     const index = walk.steps.findIndex((step) => step.name === progress.step);
     const step = walk.steps[index];
@@ -212,8 +213,20 @@ function resumeProgress<Context, P extends string>(walk: AdvanceOptions<Context,
   if (saved.finishedAt) return saved;
   const step =
     walk.steps.find((s) => s.name === saved.step) ?? walk.steps.find((s) => s.formerNames?.includes(saved.step));
-  return step ? { ...saved, step: step.name } : top();
+  return step ? correctTimes({ ...saved, step: step.name }, walk.clock.now()) : top();
 }
+
+/** A time of which the clock says that it is to come is taken for the present: steps count their waits from it. */
+function correctTimes<P extends string>(progress: Progress<P>, now: Date): Progress<P> {
+  const facts = Object.fromEntries(
+    Object.entries(progress.facts).map(([name, fact]) => [name, isFutureFact(fact, now) ? now.toISOString() : fact]),
+  );
+  return { ...progress, since: isFutureTime(progress.since, now) ? now.toISOString() : progress.since, facts };
+}
+
+/** Steps record times as `toISOString` writes them. */
+const isFutureFact = (fact: Facts[string], now: Date): boolean =>
+  typeof fact === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(fact) && isFutureTime(fact, now);
 
 async function finishPlan<Context, P extends string>(
   walk: AdvanceOptions<Context, P>,
@@ -241,8 +254,8 @@ function isOverdue<Context, P extends string>(
   return walk.clock.now().getTime() - Date.parse(progress.since) > step.deadlineMinutes * 60_000;
 }
 
-const isSameStep = (a: Progress<string>, b: Progress<string> | undefined): boolean =>
-  a.plan === b?.plan && a.step === b.step;
+const isSameRecord = (a: Progress<string>, b: Progress<string> | undefined): boolean =>
+  a.plan === b?.plan && a.step === b.step && a.since === b.since && areSameFacts(a.facts, b.facts);
 
 const areSameFacts = (a: Facts, b: Facts): boolean => {
   const keys = Object.keys(a);

@@ -16,7 +16,8 @@ export function decideUnansweredRequest(
 ): AccessRequestDecision {
   const isAnswered = metadata.labels?.[openmcpKeys.provider] !== undefined || Boolean(status?.phase);
   if (isAnswered || metadata.deletionTimestamp || !ownCluster) return settled();
-  const age = (now.getTime() - Date.parse(metadata.creationTimestamp ?? '')) / 1000;
+  // By the clock of the API server, which may be ahead.
+  const age = Math.max(0, (now.getTime() - Date.parse(metadata.creationTimestamp ?? '')) / 1000);
   if (age < operatorTimeoutSeconds) return settled({ requeueAfterSeconds: operatorTimeoutSeconds - age });
   const name = `${metadata.namespace}/${metadata.name}`;
   const message = `AccessRequest ${name} has no phase and no label ${openmcpKeys.provider}: the openMCP operator sets both, which is required for access. Check that the operator is running.`;

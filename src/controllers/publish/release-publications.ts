@@ -3,6 +3,7 @@ import { conditionFalse } from '../../api/conditions.ts';
 import { instanceFinalizers, labels } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
+import { isFutureTime } from '../../lib/recorded-time.ts';
 import { assessTargetCluster } from '../access-request/find-target-cluster.ts';
 import { clusterIdentityOf } from '../cluster/identity.ts';
 import { clusterReports, writeClusterReport } from '../shared/cluster-report.ts';
@@ -54,7 +55,7 @@ export async function releasePublications(
 }
 
 const advance = (known: Withdrawal | undefined, left: PublicationProblem | undefined, now: Date): Withdrawal => ({
-  since: known?.since ?? now,
+  since: known && !isFutureTime(known.since, now) ? known.since : now,
   ...(left ? {} : { gone: known?.gone ?? now }),
 });
 

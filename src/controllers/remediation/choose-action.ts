@@ -1,5 +1,6 @@
 import type { Machine, RemediationAction } from '../../api/machine.ts';
 import type { RemediationSpec } from '../../api/schema/remediation-schema.ts';
+import { isFutureTime } from '../../lib/recorded-time.ts';
 import { formatTime } from '../../lib/text.ts';
 import type { Remediation } from './remediation-record.ts';
 import type { UnhealthyMachine } from './unhealthy-machines.ts';
@@ -83,7 +84,7 @@ function chooseReplacement({ spec: { pool } }: Machine, { records, now }: Action
     return { kind: 'stop', message };
   }
   const until = addMinutes(new Date(last.at), replacementPauseMinutes * 2 ** (earlier.length - 1));
-  if (until <= now) return { kind: 'act', action: 'Replace', attempt: 1 };
+  if (until <= now || isFutureTime(last.at, now)) return { kind: 'act', action: 'Replace', attempt: 1 };
   return {
     kind: 'wait',
     until,

@@ -128,6 +128,16 @@ describe('D44: the ladder', () => {
       /^withdraw w-0$/,
     ],
     [
+      'withdraws a restart of which the clock, set back since, says that it is to come',
+      { workers: [{ ill: 6, request: restartOf(-300) }] },
+      /^withdraw w-0$/,
+    ],
+    [
+      'does not pause for a replacement of which the clock says that it is to come',
+      { workers: [{ ill: 20 }], records: [recordOf('w-1', 'Replace', -300)], restartAttempts: 0, policy: replace },
+      /^Replace 1 w-0$/,
+    ],
+    [
       'does not begin anew while the failure lasts',
       { workers: [{ ill: 600 }], records: [recordOf('w-0', 'Restart', 605)] },
       /^stop: .*Restarts did not help/,

@@ -1,6 +1,7 @@
 import type { Machine, RemediationAction } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
 import type { RemediationSpec } from '../../api/schema/remediation-schema.ts';
+import { isFutureTime } from '../../lib/recorded-time.ts';
 import { isInHand, isUpdating } from '../rollout/machine-change.ts';
 import { type ActionChoice, addMinutes, chooseAction, recoveryMinutes } from './choose-action.ts';
 import type { Remediation } from './remediation-record.ts';
@@ -91,7 +92,8 @@ function findHandled(machines: readonly Machine[], now: Date): Handled | undefin
     if (!remediation || machine.metadata.deletionTimestamp) continue;
     if (remediation.action === 'Replace') return { machine };
     const until = addMinutes(new Date(remediation.requestedAt), recoveryMinutes);
-    if (until > now) return { machine, until };
+    // The time of its condition is corrected, so that the node gets its time to come back from there.
+    if (until > now && !isFutureTime(remediation.requestedAt, now)) return { machine, until };
   }
   return undefined;
 }

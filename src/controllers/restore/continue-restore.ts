@@ -6,6 +6,7 @@ import type { ReconcileContext, ReconcileResult } from '../../kube/controller/co
 import { Namespace } from '../../kube/core-types.ts';
 import { KubeError } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { isFutureTime } from '../../lib/recorded-time.ts';
 import { formatTime } from '../../lib/text.ts';
 import { clusterIdentityOf, machinesOfCluster } from '../cluster/view.ts';
 import type { Services } from '../shared/services.ts';
@@ -92,7 +93,7 @@ async function prove(
 ): Promise<string | undefined> {
   const { clock } = services;
   const { record, secret } = restore;
-  if (record.provenAt === undefined) {
+  if (record.provenAt === undefined || isFutureTime(record.provenAt, clock.now())) {
     const problem = await findApiServerProblem(services, restore, context);
     if (problem !== undefined) return `Etcd runs on ${machine}. ${problem}`;
     const provenAt = clock.now().toISOString();

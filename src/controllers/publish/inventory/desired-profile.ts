@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Condition } from '../../../api/conditions.ts';
+import { type Condition, correctTransitionTime } from '../../../api/conditions.ts';
 import { fleetName, group } from '../../../api/names.ts';
 import { formatTime } from '../../../lib/text.ts';
 import { toBase64 } from '../../../talos/secrets/pem.ts';
@@ -114,7 +114,7 @@ export function mergeProfileConditions(
   const merged = own.map((one): Condition => {
     const before = found.find(({ type }) => type === one.type);
     const lastTransitionTime = before?.status === one.status ? before.lastTransitionTime : formatTime(now);
-    return { ...one, lastTransitionTime };
+    return correctTransitionTime({ ...one, lastTransitionTime }, now);
   });
   return [...others, ...merged].sort((a, b) => (a.type < b.type ? -1 : 1));
 }
