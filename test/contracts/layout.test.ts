@@ -18,6 +18,8 @@ const parts: readonly { readonly path: string; readonly may: readonly string[] }
       'src/kube/resource.ts',
       'src/kube/core-types.ts',
       'src/lib/hash.ts',
+      'src/lib/recorded-time.ts',
+      'src/lib/text.ts',
       'src/engine/change-class.ts',
       'src/engine/config-schemas.ts',
       'src/engine/host.ts',
