@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
-import { findFalseCondition } from '../../../src/api/conditions.ts';
+import { findFalseCondition, isConditionTrue } from '../../../src/api/conditions.ts';
 import { Cluster, type NamespacedRef } from '../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { updateFacts } from '../../../src/talos/update/update-context.ts';
 import { consistently, eventually } from '../../support/eventually.ts';
 import { ConfigMap, withGrantedClient } from '../support/access/workload-cluster.ts';
 import { isProviderCall } from '../support/observation/provider-calls.ts';
@@ -83,6 +85,25 @@ it('a clock that jumps by hours in either direction changes nothing', async () =
     expect(await open().isReady(main)).toBe(true);
   }
   expect(tokensSince(start)).toBe(0);
+});
+
+it('a change that begins while the clock is hours ahead goes on when it is corrected', async () => {
+  const { objects, platform } = open().testbed;
+  const machines = async () => (await Promise.all([main, inShop('other')].map((ref) => objects.machines(ref)))).flat();
+  const ahead = new Date(Date.now() + 3_600_000).toISOString();
+  wallClock.set(5);
+  const patches = [{ machine: { kubelet: { extraArgs: { 'max-pods': '200' } } } }];
+  await platform.merge(ProviderConfig, { name: 'home' }, { spec: { talos: { patches } } });
+  await eventually('a kubelet restarts', async () =>
+    (await machines()).some(({ status }) => String(status?.progress?.facts[updateFacts.activeSince] ?? '') > ahead),
+  );
+  wallClock.set(0);
+  await eventually(
+    'every node is up to date',
+    async () => (await machines()).every(({ status }) => isConditionTrue(status?.conditions, 'UpToDate')),
+    60,
+  );
+  for (const ref of [main, inShop('other')]) await eventually('it is ready', () => open().isReady(ref));
 });
 
 it('the cluster does not accept a clock that is weeks ahead, which is reported; a corrected clock restores everything at once', async () => {
