@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { findFalseCondition, isConditionTrue } from '../../../src/api/conditions.ts';
+import { openmcpKeys } from '../../../src/api/names.ts';
 import { Cluster, type NamespacedRef } from '../../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { updateFacts } from '../../../src/talos/update/update-context.ts';
@@ -42,9 +43,9 @@ const tokensSince = (start: number): number =>
     .testbed.calls.slice(start)
     .filter((call) => isProviderCall(call) && /\/token$/.test(call.name)).length;
 
-/** Triggers a reconcile of the Cluster, which is idle otherwise. */
+/** Requests a reconcile of the Cluster, which is idle otherwise, with a probe of its API server. */
 async function nudge(): Promise<void> {
-  const metadata = { annotations: { 'example.org/nudged': new Date().toISOString() } };
+  const metadata = { annotations: { [openmcpKeys.operation]: 'reconcile' } };
   await open().testbed.platform.merge(Cluster, main, { metadata });
 }
 
