@@ -34,13 +34,25 @@ it.each([undefined, 'text', { lastAttempt: 'yesterday' }, { failures: -1 }])('a 
   expect(readBackupRecord(clusterWith(backup))).toEqual({ failures: 0 });
 });
 
+const now = new Date(Date.UTC(2026, 10, 6));
+
 it('the newer one of memory and status counts', () => {
   const memory = new BackupMemory();
   const older = clusterWith(renderBackupRecord(record(3)));
-  expect(memory.recordOf(older)).toEqual(record(3));
+  expect(memory.recordOf(older, now)).toEqual(record(3));
   memory.remember(older, record(4, 1));
-  expect(memory.recordOf(older)).toEqual(record(4, 1));
-  expect(memory.recordOf(clusterWith(renderBackupRecord(record(5))))).toEqual(record(5));
+  expect(memory.recordOf(older, now)).toEqual(record(4, 1));
+  expect(memory.recordOf(clusterWith(renderBackupRecord(record(5))), now)).toEqual(record(5));
+});
+
+it('times that are in the future count as the present, once: the clock was set back', () => {
+  const memory = new BackupMemory();
+  const ahead = { ...record(7, 1), lastSuccess: new Date(Date.UTC(2026, 10, 7)), key: 'k' };
+  const found = clusterWith(renderBackupRecord(ahead));
+  const corrected = { ...ahead, lastAttempt: now, lastSuccess: now };
+  expect(memory.recordOf(found, now)).toEqual(corrected);
+  const later = new Date(now.getTime() + 3_600_000);
+  expect(memory.recordOf(clusterWith(renderBackupRecord(corrected)), later)).toEqual(corrected);
 });
 
 it('the control planes that have failed are remembered until all of them have', () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { LruMap } from '../../lib/lru-map.ts';
+import { isFutureTime } from '../../lib/recorded-time.ts';
 import { formatTime } from '../../lib/text.ts';
 import { SnapshotError } from '../../talos/etcd-snapshot/snapshot-error.ts';
 import { clusterReports } from '../shared/cluster-report.ts';
@@ -56,6 +57,14 @@ export function addFailedMachine(
   return { failedMachines: failedMachines.includes(machine) ? [machine] : [...failedMachines, machine] };
 }
 
+/** The schedule and the pauses after failures count from these times, and the clock may have been set back since. */
+function correctTimes(record: BackupRecord, now: Date): BackupRecord {
+  const { lastAttempt, lastSuccess } = record;
+  if (![lastAttempt, lastSuccess].some((time) => time && isFutureTime(time, now))) return record;
+  const correct = (time: Date | undefined): Date | undefined => time && (isFutureTime(time, now) ? now : time);
+  return { ...record, lastAttempt: correct(lastAttempt), lastSuccess: correct(lastSuccess) };
+}
+
 /** More than the clusters of an instance. The status of an evicted one is read again. */
 const maxRemembered = 10_000;
 
@@ -66,12 +75,15 @@ const maxRemembered = 10_000;
 export class BackupMemory {
   readonly #records = new LruMap<string, BackupRecord>(maxRemembered);
 
-  /** The newer one of what is remembered and what the status says. */
-  recordOf(cluster: Cluster): BackupRecord {
+  /** The newer one of what is remembered and what the status says. Times in the future become `now`. */
+  recordOf(cluster: Cluster, now: Date): BackupRecord {
     const written = readBackupRecord(cluster);
     const remembered = this.#records.get(cluster.metadata.uid ?? '');
     const age = (record: BackupRecord | undefined): number => record?.lastAttempt?.getTime() ?? 0;
-    return remembered && age(remembered) >= age(written) ? remembered : written;
+    const newer = remembered && age(remembered) >= age(written) ? remembered : written;
+    const correct = correctTimes(newer, now);
+    if (correct !== newer) this.remember(cluster, correct);
+    return correct;
   }
 
   remember({ metadata }: Cluster, record: BackupRecord): void {

@@ -39,7 +39,7 @@ export async function reconcileBackup(
   const config = findProviderConfig(services, cluster);
   const parsed = config && parseSpec(config);
   if (!config || !parsed) return {};
-  const record = memory.recordOf(cluster);
+  const record = memory.recordOf(cluster, services.clock.now());
   if (!parsed.success || checkBackup(parsed.data).length > 0) {
     const isAsked = config.spec.backup !== undefined;
     const condition = isAsked ? describeInvalidConfig(config.metadata.name) : undefined;

@@ -51,14 +51,6 @@ describe('D49: a backup', () => {
     expect(decide({ record: { failures: 1, lastAttempt }, now })).toEqual({ kind: 'take', since: at('21T02:31:40') });
   });
 
-  it('is tried again at once if the clock was set back since the failure', () => {
-    const now = at('21T02:31:40');
-    expect(decide({ record: { failures: 3, lastAttempt: at('21T07:31:40') }, now })).toEqual({
-      kind: 'take',
-      since: now,
-    });
-  });
-
   it('that a user asks for is taken at once, also after a failure', () => {
     const now = at('21T02:31:41');
     const record = { failures: 5, lastAttempt: at('21T02:31:40') };

@@ -1,6 +1,5 @@
 import { type BackupSchedule, findNextTime } from '../../backup/schedule.ts';
 import { spreadById } from '../../lib/hash.ts';
-import { isFutureTime } from '../../lib/recorded-time.ts';
 import { backoffSeconds } from '../../lib/resilience/backoff.ts';
 import type { BackupRecord } from './backup-record.ts';
 
@@ -39,16 +38,15 @@ export function decideBackup(situation: BackupSituation): BackupDecision {
   const { record, isRequested, now } = situation;
   if (isRequested) return { kind: 'take', since: now };
   const due = findDueTime(situation) ?? farFuture;
-  const retry = findRetryTime(record, now);
+  const retry = findRetryTime(record);
   // A request that failed is tried again, too, whether or not a backup is due.
   if (retry) return retry <= now ? { kind: 'take', since: due < now ? due : now } : { kind: 'wait', until: retry };
   return due <= now ? { kind: 'take', since: due } : { kind: 'wait', until: due };
 }
 
 /** When the next attempt after a failure may begin; undefined without a failure. */
-export function findRetryTime({ failures, lastAttempt }: BackupRecord, now: Date): Date | undefined {
+export function findRetryTime({ failures, lastAttempt }: BackupRecord): Date | undefined {
   if (failures === 0 || !lastAttempt) return undefined;
-  if (isFutureTime(lastAttempt, now)) return now;
   return addSeconds(lastAttempt, backoffSeconds(failures, { baseSeconds: 60, capSeconds: 3600, random: () => 1 }));
 }
 

@@ -11,7 +11,7 @@ export function describeBackup(record: BackupRecord, due: Date | undefined, now:
   const { failures, message, lastSuccess, key } = record;
   const last = lastSuccess ? `The last backup is that of ${formatTime(lastSuccess)}.` : 'There is no backup yet.';
   if (failures > 0) {
-    const retry = findRetryTime(record, now);
+    const retry = findRetryTime(record);
     const next = retry ? ` The next attempt is at ${formatTime(retry)}.` : '';
     return conditionFalse('BackedUp', 'BackupFailed', `${message ?? ''} ${last}${next}`.trim());
   }

@@ -15,6 +15,7 @@ import { planRetention } from '../../backup/retention.ts';
 import { groupBackups, isComplete, type StoredBackup } from '../../backup/stored-backups.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
+import { isFutureTime } from '../../lib/recorded-time.ts';
 import type { SecretString } from '../../lib/secret-string.ts';
 import { type SnapshotReport, streamSnapshot } from '../../talos/etcd-snapshot/stream-snapshot.ts';
 import type { Services } from '../shared/services.ts';
@@ -61,10 +62,11 @@ export async function takeBackup(
   const { prefix } = spec.s3;
   const found = groupBackups(prefix, await storage.list(ownerPrefix(prefix, owner)));
   const newest = found.findLast(isComplete);
-  const present = newest && (await findServing(storage, newest, since));
+  const now = services.clock.now();
+  const present = newest && (await findServing(storage, newest, { since, now }));
   if (present) return present;
   await removeUnfinished(target, context);
-  const taken = await writeBackup(services, target, chooseTime(services.clock.now(), newest), context);
+  const taken = await writeBackup(services, target, chooseTime(now, newest), context);
   await applyRetention(target, context);
   return taken;
 }
@@ -78,10 +80,11 @@ function chooseTime(now: Date, newest: StoredBackup | undefined): Date {
 async function findServing(
   storage: BackupStorage,
   { time, keys }: StoredBackup,
-  since: Date,
+  { since, now }: { readonly since: Date; readonly now: Date },
 ): Promise<TakenBackup | undefined> {
   const begun = parseBackupTime(time);
-  if (!begun || begun < since) return undefined;
+  // When one with a time in the future was begun is not known.
+  if (!begun || begun < since || isFutureTime(begun, now)) return undefined;
   const manifest = await readManifest(storage, keys.manifest ?? '');
   return manifest && { time: begun, key: keys.etcd ?? '', bytes: manifest.snapshotBytes, seconds: manifest.seconds };
 }
