@@ -319,6 +319,17 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
     expect(await record()).toMatchObject({ bytes: expect.any(Number), failures: 0 });
   });
 
+  it('go on with the next time of the schedule after the clock was set back by hours', async () => {
+    const ahead = String((await record())?.['lastSuccess']);
+    const newest = (await manifests()).at(-1);
+    clock.advance(-180);
+    await eventually('its time is corrected', async () => String((await record())?.['lastSuccess']) < ahead);
+    await nextHour();
+    await eventually('a backup is taken', async () => (await manifests()).at(-1) !== newest);
+    await eventually('the oldest one is deleted', async () => (await stored()).length === 4 * keep);
+    expect((await condition())?.status).toBe('True');
+  });
+
   it('precede an update that restarts control planes, which waits while they fail', async () => {
     const upToDate = async () =>
       (await open().objects.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'UpToDate');
