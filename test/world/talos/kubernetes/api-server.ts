@@ -38,6 +38,21 @@ function stopReason({ spec, server }: RunningPod, wanted: string): string | unde
   return spec === wanted ? undefined : 'its configuration has changed';
 }
 
+/** What follows from a configuration and an address; both are looked at often and change rarely. */
+interface RenderedSpec {
+  readonly config: TalosNode['config'];
+  readonly address: string | undefined;
+  readonly spec: string;
+}
+
+function renderApiServer(node: TalosNode, last: RenderedSpec | undefined): RenderedSpec {
+  const { config } = node;
+  const [address] = node.addresses;
+  if (last && last.config === config && last.address === address) return last;
+  renderApiServerPod(node);
+  return { config, address, spec: apiServerSpec(node) };
+}
+
 interface RunningPod {
   readonly spec: string;
   readonly server: WorkloadApiServer;
@@ -52,6 +67,7 @@ export async function runApiServer(node: TalosNode): Promise<void> {
   let running: RunningPod | undefined;
   let failures = 0;
   let published: TalosNode['config'];
+  let rendered: RenderedSpec | undefined;
   const stop = async (): Promise<void> => {
     running?.retract();
     await running?.server.close();
@@ -60,8 +76,8 @@ export async function runApiServer(node: TalosNode): Promise<void> {
   };
   node.onClose(stop);
   for (;;) {
-    const spec = apiServerSpec(node);
-    renderApiServerPod(node);
+    rendered = renderApiServer(node, rendered);
+    const { spec } = rendered;
     if (running && node.etcd && node.config !== published) {
       published = node.config;
       publishManifests(node, node.etcd.cluster);
