@@ -8,8 +8,8 @@ export interface ChaosReport {
   readonly days: readonly SurvivedDay[];
   /** Number of days in the schedule. */
   readonly planned: number;
-  /** How often the provider ended by itself and was started again. */
-  readonly deaths: number;
+  /** The last log line of each process of the provider that ended by itself; another one was started. */
+  readonly deaths: readonly string[];
 }
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
@@ -37,8 +37,9 @@ export function formatReport({ seed, layout, machines, days, planned, deaths }: 
     '',
     `${machines} machines; ${events} events on ${days.length} of ${planned} days survived. On each of these days every cluster`,
     'became `Ready` and up to date again, no etcd had begun anew, no marker was lost, no machine existed twice or without its',
-    `Machine, and every kubeconfig worked. The provider ended by itself ${deaths} times.`,
+    `Machine, and every kubeconfig worked. The provider ended by itself ${deaths.length} times${deaths.length > 0 ? ':' : '.'}`,
     '',
+    ...deaths.flatMap((line) => [`    ${line.slice(0, 400)}`, '']),
     '| Event | Times | Median minutes | Longest |',
     '| --- | --- | --- | --- |',
     ...recoveries(days),

@@ -46,8 +46,8 @@ export class ControlledProvider {
   readonly lines: string[] = [];
   /** Log lines of level error or fatal. */
   readonly errors: string[] = [];
-  /** How often it has ended without a stop. */
-  deaths = 0;
+  /** The last log line of each process that has ended without a stop. */
+  readonly deaths: string[] = [];
   /** Whether the present process has said that it leads. */
   isLeading = false;
   #options: ControlledProviderOptions;
@@ -81,7 +81,7 @@ export class ControlledProvider {
     child.once('exit', () => {
       if (this.#child !== child) return;
       // As the kubelet does.
-      this.deaths += 1;
+      this.deaths.push(this.lines.at(-1) ?? '');
       this.start();
     });
   }
