@@ -64,5 +64,6 @@ describe('the record', () => {
     const [next = progress] = saved.splice(0);
     expect(await walk(next, new Date(now.getTime() + 660_000))).toMatchObject({ overdue: true });
     expect(saved).toEqual([]);
+    expect(await walk({ ...progress, plan: 'repair' })).toMatchObject({ message: now.toISOString() });
   });
 });

@@ -201,6 +201,12 @@ async function countFailure<Context, P extends string>(
  * kept.
  */
 function resumeProgress<Context, P extends string>(walk: AdvanceOptions<Context, P>): Progress<P> {
+  const { plan, progress: saved } = walk;
+  if (saved?.plan === plan && saved.finishedAt) return saved;
+  return correctTimes(findPosition(walk), walk.clock.now());
+}
+
+function findPosition<Context, P extends string>(walk: AdvanceOptions<Context, P>): Progress<P> {
   const saved = walk.progress;
   const top = (): Progress<P> => ({
     plan: walk.plan,
@@ -210,10 +216,9 @@ function resumeProgress<Context, P extends string>(walk: AdvanceOptions<Context,
     facts: saved?.facts ?? {},
   });
   if (!saved || saved.plan !== walk.plan) return top();
-  if (saved.finishedAt) return saved;
   const step =
     walk.steps.find((s) => s.name === saved.step) ?? walk.steps.find((s) => s.formerNames?.includes(saved.step));
-  return step ? correctTimes({ ...saved, step: step.name }, walk.clock.now()) : top();
+  return step ? { ...saved, step: step.name } : top();
 }
 
 /** A time of which the clock says that it is to come is taken for the present: steps count their waits from it. */
