@@ -1,8 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A wait of less real time goes on to its end: with a listener for each, polls of many nodes take a seventh of a processor. */
-const shortMilliseconds = 100;
-
 /**
  * The simulated time: durations of minutes are scaled, not skipped. `scale` 1 is real time, 0.02 is fifty times faster.
  */
@@ -17,12 +14,8 @@ export class ScaledClock {
     return new Date();
   }
 
-  /** Waits for `seconds` of simulated time. Rejects when the signal aborts, or a moment later. */
+  /** Waits for `seconds` of simulated time. Rejects when the signal aborts. */
   async sleep(seconds: number, signal?: AbortSignal): Promise<void> {
-    const milliseconds = seconds * 1000 * this.scale;
-    if (milliseconds >= shortMilliseconds) return await delay(milliseconds, undefined, signal ? { signal } : {});
-    signal?.throwIfAborted();
-    await delay(milliseconds);
-    signal?.throwIfAborted();
+    await delay(seconds * 1000 * this.scale, undefined, signal ? { signal } : {});
   }
 }

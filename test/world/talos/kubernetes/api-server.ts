@@ -38,21 +38,6 @@ function stopReason({ spec, server }: RunningPod, wanted: string): string | unde
   return spec === wanted ? undefined : 'its configuration has changed';
 }
 
-/** What follows from a configuration and an address; both are looked at often and change rarely. */
-interface RenderedSpec {
-  readonly config: TalosNode['config'];
-  readonly address: string | undefined;
-  readonly spec: string;
-}
-
-function renderApiServer(node: TalosNode, last: RenderedSpec | undefined): RenderedSpec {
-  const { config } = node;
-  const [address] = node.addresses;
-  if (last && last.config === config && last.address === address) return last;
-  renderApiServerPod(node);
-  return { config, address, spec: apiServerSpec(node) };
-}
-
 interface RunningPod {
   readonly spec: string;
   readonly server: WorkloadApiServer;
@@ -67,7 +52,6 @@ export async function runApiServer(node: TalosNode): Promise<void> {
   let running: RunningPod | undefined;
   let failures = 0;
   let published: TalosNode['config'];
-  let rendered: RenderedSpec | undefined;
   const stop = async (): Promise<void> => {
     running?.retract();
     await running?.server.close();
@@ -76,8 +60,8 @@ export async function runApiServer(node: TalosNode): Promise<void> {
   };
   node.onClose(stop);
   for (;;) {
-    rendered = renderApiServer(node, rendered);
-    const { spec } = rendered;
+    const spec = apiServerSpec(node);
+    renderApiServerPod(node);
     if (running && node.etcd && node.config !== published) {
       published = node.config;
       publishManifests(node, node.etcd.cluster);
