@@ -6,4 +6,4 @@ const skewSeconds = 60;
  * the clock was ahead.
  */
 export const isFutureTime = (recorded: string | Date, now: Date): boolean =>
-  new Date(recorded).getTime() - now.getTime() > skewSeconds * 1000;
+  new Date(recorded).getTime() - now.getTime() >= skewSeconds * 1000;

@@ -1,6 +1,7 @@
 import { maxListedOrphans, type OrphanEntry } from '../../../api/orphan-entry.ts';
 import type { ProviderConfig } from '../../../api/provider-config.ts';
 import type { Orphan } from '../../../engine/capabilities/orphans.ts';
+import { isFutureTime } from '../../../lib/recorded-time.ts';
 import { formatTime } from '../../../lib/text.ts';
 
 /** The orphans in the status of a ProviderConfig. */
@@ -28,9 +29,10 @@ export function updateObservation(
   const location = failureDomain === undefined ? {} : { failureDomain };
   const observed = { machine, ...location, resources: resources.join(', '), since: before?.since ?? seconds };
   if (!isUnused) return observed;
-  const gap = (now.getTime() - Date.parse(before?.lastSeenAt ?? '')) / 1000;
+  const lastSeenAt = before?.lastSeenAt ?? '';
+  const gap = (now.getTime() - Date.parse(lastSeenAt)) / 1000;
   // A clock that was set back is no proof either.
-  const isWatched = gap > -60 && gap <= maxObservationGapSeconds;
+  const isWatched = gap <= maxObservationGapSeconds && !isFutureTime(lastSeenAt, now);
   return { ...observed, unusedSince: (isWatched && before?.unusedSince) || seconds, lastSeenAt: seconds };
 }
 

@@ -1,5 +1,6 @@
 import type { Facts } from '../../../../engine/step.ts';
 import type { Clock } from '../../../../lib/clock.ts';
+import { isFutureTime } from '../../../../lib/recorded-time.ts';
 
 /** After this time it is unknown whether our stop is the reason that a machine is off. */
 const approvalValidMinutes = 60;
@@ -14,7 +15,8 @@ export const clearApprovedStopFact = ({ startAgain = '' }: Facts): Facts =>
 /** True while a machine is off because of an approved stop that has not ended. */
 export function isApprovedStop({ startAgain }: Facts, clock: Pick<Clock, 'now'>): boolean {
   if (typeof startAgain !== 'string' || startAgain === '') return false;
-  const minutes = (clock.now().getTime() - Date.parse(startAgain)) / 60_000;
+  const now = clock.now();
+  const minutes = (now.getTime() - Date.parse(startAgain)) / 60_000;
   // A clock that was set back must not extend the time.
-  return minutes > -1 && minutes <= approvalValidMinutes;
+  return minutes <= approvalValidMinutes && !isFutureTime(startAgain, now);
 }
