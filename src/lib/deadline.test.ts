@@ -8,6 +8,7 @@ import {
   deadlineSignal,
   isDeadlineError,
   waitAtMost,
+  waitOrAbort,
   whenAborted,
   withDeadline,
 } from './deadline.ts';
@@ -33,6 +34,14 @@ describe('a deadline', () => {
     expect(deadlineSignal(60, parent.signal).reason).toBe(reason);
     expect(isDeadlineError(before.reason)).toBe(false);
   });
+});
+
+it('handles the error of work that nobody waits for any more', async () => {
+  const reason = new Error('shutting down');
+  // An unhandled error makes vitest fail the run.
+  const work = Promise.reject(new Error('no credentials'));
+  await expect(waitOrAbort(work, AbortSignal.abort(reason))).rejects.toBe(reason);
+  await new Promise(setImmediate);
 });
 
 describe('work within a deadline', () => {

@@ -4,6 +4,7 @@ import type { ObserveAllContext } from '../../engine/observation.ts';
 import type { Platform } from '../../engine/platform.ts';
 import type { Facts } from '../../engine/step.ts';
 import { withDeadline } from '../../lib/deadline.ts';
+import { ProviderError } from '../../lib/errors.ts';
 import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
 import type { Services } from '../shared/services.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
@@ -55,12 +56,17 @@ export class LocationObserver {
 
   /**
    * Calls `listener` when the location of this Machine reports a change. Undefined if the platform does not report
-   * changes.
+   * changes, or not with this configuration and these credentials: the next observation reports why.
    */
   listen(one: MachineLocation, listener: () => void): (() => void) | undefined {
     const platform = this.#platform(one.platform);
     const place = platform && this.#describe(platform, one, this.#services.connections.signal);
-    return place && platform.monitor.listen?.(place, listener);
+    try {
+      return place && platform.monitor.listen?.(place, listener);
+    } catch (error) {
+      if (error instanceof ProviderError) return undefined;
+      throw error;
+    }
   }
 
   #describe(

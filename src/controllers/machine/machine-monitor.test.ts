@@ -23,6 +23,8 @@ let monitor: MachineMonitor;
 let stop = (): void => {};
 /** The listeners of the location. */
 let ears: Set<() => void>;
+/** Why nobody can listen to the location. */
+let deafness: Error | undefined;
 
 const observeAll = async ({ machines, failureDomain }: ObserveAllContext): Promise<string[]> => {
   reads.push(failureDomain);
@@ -32,6 +34,7 @@ const observeAll = async ({ machines, failureDomain }: ObserveAllContext): Promi
 };
 
 const listen = (_: object, listener: () => void): (() => void) => {
+  if (deafness) throw deafness;
   const ear = () => listener();
   ears.add(ear);
   return () => ears.delete(ear);
@@ -51,7 +54,7 @@ function keep(slot: number, failureDomain?: string): void {
 beforeEach(() => {
   stop();
   [seen, reads, problem, config, awoken] = [new Map(), [], undefined, aProviderConfig(), []];
-  [ears, stored, knownBy] = [new Set(), new Map(), []];
+  [ears, stored, knownBy, deafness] = [new Set(), new Map(), [], undefined];
   const machines = { get: ({ name }: { name: string }) => stored.get(name) };
   const locations = {
     ...{ clock, provider: 'talos', installation: 'here', namespace: 'openmcp-system', connections: {} },
@@ -177,6 +180,20 @@ describe('idle machines', () => {
     for (const ear of ears) ear();
     await clock.settle();
     expect(awoken).toEqual([nameOf(0)]);
+  });
+
+  it('are observed at intervals while their location cannot be listened to, and listened to afterwards', async () => {
+    deafness = new TrueNasError('CREDENTIALS_MISSING', 'The Secret has lost its key.');
+    keep(0);
+    await clock.advance(40_000);
+    expect([ears.size, reads, awoken]).toEqual([0, [undefined], []]);
+    seen.set(nameOf(0), 'off');
+    await clock.advance(40_000);
+    expect(awoken).toEqual([nameOf(0)]);
+    deafness = undefined;
+    keep(0);
+    await clock.advance(80_000);
+    expect(ears.size).toBe(1);
   });
 
   it('have no listener once none is left', async () => {
