@@ -24,7 +24,7 @@ describe('a wrong password', () => {
     );
     expect(new Set(await Promise.all(calls))).toEqual(new Set(['ROBOT_CREDENTIALS_REFUSED']));
     await clock.pass(3600);
-    expect(await outcomeCode(connect(wrong).listKeys(options))).toBe('ROBOT_CREDENTIALS_REFUSED');
+    expect(await outcomeCode(connect(wrong).listVSwitches(options))).toBe('ROBOT_CREDENTIALS_REFUSED');
     expect(names()).toHaveLength(1);
     expect(simulator.lockouts()).toEqual([]);
   });
@@ -331,11 +331,11 @@ describe('metrics', () => {
     const { connect, options, ended } = await enter();
     const robot = connect({ servers: [firstServer] });
     await robot.getServer(firstServer, options);
-    await outcomeCode(robot.listKeys(options));
+    await outcomeCode(robot.getVSwitch(1, options));
     await outcomeCode(robot.getServer(secondServer, options));
     expect(ended.map(({ system, name, result }) => [system, name, result])).toEqual([
       ['hetzner-robot', 'GET /server/{n}', 'ok'],
-      ['hetzner-robot', 'GET /key', 'ROBOT_NOT_FOUND'],
+      ['hetzner-robot', 'GET /vswitch/{id}', 'ROBOT_NOT_FOUND'],
     ]);
     expect(JSON.stringify(ended)).not.toContain(String(firstServer));
   });

@@ -354,7 +354,7 @@ export class RobotAccount implements Closable {
 }
 
 /** The addresses that a server is rented with. */
-export type ServerAddresses = Pick<RobotServer, 'address' | 'ipv6Net' | 'subnets'>;
+export type ServerAddresses = Pick<RobotServer, 'address' | 'ipv6Net'>;
 
 /** A call that passed the budget. */
 interface PermittedCall {

@@ -12,24 +12,15 @@ const { enter, closeAll } = robotHarnesses();
 afterEach(closeAll);
 
 describe('addresses', () => {
-  it('of a server have gateway and prefix, and its subnets; other servers are refused', async () => {
+  it('of a server have gateway and prefix', async () => {
     const { connect, options } = await enter({ servers: [{ number: 7, extraIps: ['127.42.60.99'] }, { number: 8 }] });
-    const robot = connect();
-    expect(await robot.getIp(7, options)).toEqual({
+    expect(await connect().getIp(7, options)).toEqual({
       ip: '127.42.60.11',
       number: 7,
       gateway: '127.42.60.1',
       prefix: 26,
       locked: false,
     });
-    const subnets = await robot.listSubnets(7, options);
-    expect(subnets).toMatchObject([{ prefix: 64, gateway: 'fe80::1', number: 7, failover: false }]);
-  });
-
-  it('no subnets are an empty list', async () => {
-    const { connect, options, switchboard } = await enter();
-    switchboard.fail('robot', /^GET \/subnet$/, { kind: 'error', status: 404, code: 'NOT_FOUND' });
-    expect(await connect().listSubnets(firstServer, options)).toEqual([]);
   });
 });
 

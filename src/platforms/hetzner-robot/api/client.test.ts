@@ -30,7 +30,6 @@ describe('servers', () => {
       cancelled: false,
       paidUntil: '2031-05-14',
       addresses: ['127.42.60.11'],
-      subnets: [{ ip: '2001:db8:60:e9da::', prefix: 64 }],
     });
     const name = "a b/ä&c=d';--%";
     expect((await robot.renameServer(firstServer, name, options)).name).toBe(name);
@@ -44,8 +43,6 @@ describe('servers', () => {
     expect(await robot.getServer(7, options)).toMatchObject({ addresses: [], status: 'in process' });
     expect((await robot.getServer(7, options)).address).toBeUndefined();
     expect(await robot.getIp(7, options)).toBeUndefined();
-    const [subnet] = await robot.listSubnets(7, options);
-    expect(subnet).toMatchObject({ prefix: 64, gateway: 'fe80::1', number: 7 });
   });
 
   it('are an empty list when there are none, in the seen and in the documented form', async () => {
@@ -120,8 +117,6 @@ describe('boot configurations', () => {
     expect(await robot.disarmRescue(firstServer, options)).toMatchObject({ active: false, password: undefined });
     expect(await robot.disarmRescue(firstServer, options)).toMatchObject({ active: false });
     expect(simulator.servers()[0]?.armed).toBeUndefined();
-    expect(await robot.lastRescue(firstServer, options)).toMatchObject({ active: false, fingerprints: [fingerprint] });
-    expect(await robot.lastRescue(secondServer, options)).toBeUndefined();
   });
 
   it('rescue: without a password beside keys, and without the deprecated field', async () => {
@@ -216,18 +211,13 @@ describe('resets', () => {
 });
 
 describe('keys', () => {
-  it('none is an empty list; storing a stored key and removing a missing one succeed', async () => {
+  it('storing a stored key succeeds', async () => {
     const { connect, options } = await enter();
     const robot = connect();
-    expect(await robot.listKeys(options)).toEqual([]);
     const added = await robot.addKey('ocp', `${key} me@home`, options);
     expect(added).toMatchObject({ name: 'ocp', type: 'ED25519', data: key });
     expect(added.createdAt).toEqual(new Date('2031-01-01T00:00:00Z'));
     expect((await robot.addKey('another name', key, options)).name).toBe('ocp');
-    expect(await robot.listKeys(options)).toEqual([added]);
-    await robot.removeKey(added.fingerprint, options);
-    await robot.removeKey(added.fingerprint, options);
-    expect(await robot.listKeys(options)).toEqual([]);
     await expect(robot.addKey('x', 'no key', options)).rejects.toThrow(RangeError);
   });
 });
@@ -261,7 +251,7 @@ describe('unexpected answers', () => {
     expect(await connect().getServer(firstServer, options)).toMatchObject({
       name: '',
       status: 'in process',
-      subnets: [],
+      addresses: [],
     });
   });
 

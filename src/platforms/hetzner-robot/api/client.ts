@@ -92,16 +92,6 @@ export class RobotClient {
     return await this.#ask(number, 'GET', `/boot/${number}/rescue`, reply.RescueReply, options);
   }
 
-  /** The last activation of rescue, by any client; undefined: never. [GET /boot] */
-  async lastRescue(number: number, options: RobotCallOptions): Promise<reply.RescueBoot | undefined> {
-    try {
-      return await this.#ask(number, 'GET', `/boot/${number}/rescue/last`, reply.RescueReply, options);
-    } catch (error) {
-      if (robotErrorCodeOf(error) === 'NOT_FOUND') return undefined;
-      throw error;
-    }
-  }
-
   /**
    * Arms rescue for the next network boot; the server is not rebooted. The keys have to be stored before. While another
    * boot configuration is active, the call throws ROBOT_BOOT_ALREADY_ACTIVE or replaces it. An unknown fingerprint:
@@ -150,13 +140,6 @@ export class RobotClient {
     this.#account.checkBudget({ method: 'POST', path: `/reset/${number}`, form }, this.#scope);
   }
 
-  /** All SSH keys of the account. [GET /key, 500] */
-  async listKeys(options: RobotCallOptions): Promise<readonly reply.SshKey[]> {
-    return await emptyIfNotFound(
-      this.#account.call({ method: 'GET', path: '/key' }, reply.KeysReply, this.#scope, options),
-    );
-  }
-
   /**
    * Stores a public key in OpenSSH format. A key that is stored already, under any name, is success. [POST /key, 200;
    * GET /key]
@@ -176,16 +159,6 @@ export class RobotClient {
     throw new HetznerRobotError('ROBOT_REPLY_UNKNOWN', 'POST /key: key.fingerprint: it does not match the key.');
   }
 
-  /** Removes a key. Call it only for keys that this provider stored. A missing key is success. [DELETE /key, 200] */
-  async removeKey(fingerprint: string, options: RobotCallOptions): Promise<void> {
-    const request = { method: 'DELETE', path: `/key/${fingerprint}` } as const;
-    try {
-      await this.#account.call(request, reply.EmptyReply, this.#scope, options);
-    } catch (error) {
-      if (!hasCode(error, 'ROBOT_NOT_FOUND')) throw error;
-    }
-  }
-
   /**
    * The main IPv4 address of a server with gateway and prefix; undefined: it has none. [GET /ip, 5000; once GET
    * /server]
@@ -194,17 +167,6 @@ export class RobotClient {
     const { address } = await this.#addressesOf(number, options);
     if (address === undefined) return undefined;
     return await this.#ask(number, 'GET', `/ip/${address}`, reply.IpReply, options);
-  }
-
-  /** The subnets of a server. [GET /ip, shared with addresses; once GET /server] */
-  async listSubnets(number: number, options: RobotCallOptions): Promise<readonly reply.RobotSubnet[]> {
-    const { address, subnets } = await this.#addressesOf(number, options);
-    // Subnets can be queried only by an IPv4 address. Without one, the server object has all but the gateway, which is
-    // the same for every IPv6 subnet.
-    if (address === undefined) return subnets.map((net) => ({ ...net, gateway: 'fe80::1', number, failover: false }));
-    const request = { method: 'GET', path: '/subnet', query: [['server_ip', address] as const] } as const;
-    const all = await emptyIfNotFound(this.#account.call(request, reply.SubnetsReply, this.#scope, options));
-    return all.filter((subnet) => subnet.number === number);
   }
 
   /** All vSwitches of the account. [GET /vswitch, 500] */

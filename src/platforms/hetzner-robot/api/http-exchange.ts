@@ -29,11 +29,10 @@ export async function sendRobotRequest(
   seconds: number,
   signal: AbortSignal,
 ): Promise<string> {
-  const query = request.query ? `?${encodeForm(request.query)}` : '';
   const login = Buffer.from(`${wire.user.reveal()}:${wire.password.reveal()}`).toString('base64');
   return await withDeadline(seconds, signal, async (limited) => {
     const reply = await orNoResponse(
-      sendHttpRequest(`${wire.origin}${request.path}${query}`, {
+      sendHttpRequest(`${wire.origin}${request.path}`, {
         method: request.method,
         headers: {
           authorization: `Basic ${login}`,

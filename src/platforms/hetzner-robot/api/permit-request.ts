@@ -6,7 +6,6 @@ import { placeholderKinds, type RobotRoute, routes, type ValueKind } from './rou
 export interface RobotRequest {
   readonly method: RobotRoute['method'];
   readonly path: string;
-  readonly query?: readonly FormField[];
   readonly form?: readonly FormField[];
 }
 
@@ -56,18 +55,14 @@ interface NamedValue {
   readonly value: string;
 }
 
-/** All values that a call names in its path, query and form. */
-function requestValues({ path, query = [], form = [] }: RobotRequest, route: RobotRoute): readonly NamedValue[] {
+/** All values that a call names in its path and form. */
+function requestValues({ path, form = [] }: RobotRequest, route: RobotRoute): readonly NamedValue[] {
   const segments = path.split('/');
   const inPath = route.path
     .split('/')
     .flatMap((step, at) => (step.startsWith('{') ? [[step, segments[at] ?? '']] : []));
-  // Without its filter a call would concern all objects.
-  const missing = Object.keys(route.query ?? {}).filter((name) => !query.some(([given]) => given === name));
   return [
     ...inPath.map(([name = '', value = '']) => ({ kind: placeholderKinds[name], name, value })),
-    ...query.flatMap((field) => fieldValues(field, route.query)),
-    ...missing.map((name) => ({ kind: undefined, name, value: '' })),
     ...form.flatMap((field) => fieldValues(field, route.form)),
   ];
 }

@@ -1,4 +1,4 @@
-/** The kinds of values in a path, query or form. `permitRequest` checks each value. */
+/** The kinds of values in a path or form. `permitRequest` checks each value. */
 export type ValueKind =
   /** Number of a server with a Host object. */
   | 'server'
@@ -21,7 +21,7 @@ export type ValueKind =
 
 /**
  * Calls per hour of the account, by method and first segment of the path (Robot webservice documentation). The list of
- * servers and single servers share the same 200, addresses and subnets the same 5000.
+ * servers and single servers share the same 200.
  */
 export const hourlyLimits = {
   'GET /server': 200,
@@ -33,7 +33,6 @@ export const hourlyLimits = {
   'POST /reset': 50,
   'GET /key': 500,
   'POST /key': 200,
-  'DELETE /key': 200,
   'GET /ip': 5000,
   'GET /vswitch': 500,
   'POST /vswitch': 100,
@@ -51,7 +50,6 @@ export interface RobotRoute {
   /** `{…}` holds a value; see {@link placeholderKinds}. */
   readonly path: string;
   readonly budget: BudgetName;
-  readonly query?: Readonly<Record<string, ValueKind>>;
   readonly form?: Readonly<Record<string, ValueKind>>;
   /** Robot answers when the work is done, which takes a minute. */
   readonly isSlow?: true;
@@ -78,7 +76,6 @@ export const routes: readonly RobotRoute[] = [
   { method: 'POST', path: '/server/{n}', budget: 'POST /server', form: { server_name: 'text' } },
   { method: 'GET', path: '/boot/{n}', budget: 'GET /boot' },
   { method: 'GET', path: '/boot/{n}/rescue', budget: 'GET /boot' },
-  { method: 'GET', path: '/boot/{n}/rescue/last', budget: 'GET /boot' },
   {
     method: 'POST',
     path: '/boot/{n}/rescue',
@@ -88,12 +85,9 @@ export const routes: readonly RobotRoute[] = [
   { method: 'DELETE', path: '/boot/{n}/rescue', budget: 'DELETE /boot' },
   { method: 'GET', path: '/reset/{n}', budget: 'GET /reset' },
   { method: 'POST', path: '/reset/{n}', budget: 'POST /reset', form: { type: 'reset-type' } },
-  { method: 'GET', path: '/key', budget: 'GET /key' },
   { method: 'POST', path: '/key', budget: 'POST /key', form: { name: 'text', data: 'text' } },
   { method: 'GET', path: '/key/{fingerprint}', budget: 'GET /key' },
-  { method: 'DELETE', path: '/key/{fingerprint}', budget: 'DELETE /key' },
   { method: 'GET', path: '/ip/{ip}', budget: 'GET /ip' },
-  { method: 'GET', path: '/subnet', budget: 'GET /ip', query: { server_ip: 'address' } },
   { method: 'GET', path: '/vswitch', budget: 'GET /vswitch' },
   { method: 'POST', path: '/vswitch', budget: 'POST /vswitch', form: { name: 'text', vlan: 'vlan' } },
   { method: 'GET', path: '/vswitch/{id}', budget: 'GET /vswitch' },

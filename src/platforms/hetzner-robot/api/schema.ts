@@ -38,7 +38,6 @@ export const RobotServer = z
     cancelled: z.boolean(),
     paid_until: Text,
     ip: listOf(z.string()),
-    subnet: listOf(z.looseObject({ ip: z.string(), mask: Count })),
   })
   .transform((server) => ({
     number: server.server_number,
@@ -57,7 +56,6 @@ export const RobotServer = z
     /** `2031-05-14`. */
     paidUntil: server.paid_until,
     addresses: server.ip,
-    subnets: server.subnet.map(({ ip, mask }) => ({ ip, prefix: mask })),
   }));
 export type RobotServer = z.infer<typeof RobotServer>;
 export const ServerReply = wrapped('server', RobotServer);
@@ -169,7 +167,6 @@ export const KeyReply = wrapped(
     })),
 );
 export type SshKey = z.infer<typeof KeyReply>;
-export const KeysReply = z.array(KeyReply);
 
 /** A single address with its gateway, from `/ip/{ip}`. */
 export const IpReply = wrapped(
@@ -185,20 +182,6 @@ export const IpReply = wrapped(
     })),
 );
 export type IpAddress = z.infer<typeof IpReply>;
-
-/** A subnet of a server. */
-const RobotSubnet = z
-  .looseObject({ ip: z.string(), mask: Count, gateway: z.string(), server_number: z.int(), failover: z.boolean() })
-  .transform(({ ip, mask, gateway, server_number, failover }) => ({
-    ip,
-    prefix: mask,
-    gateway,
-    number: server_number,
-    /** It is a failover subnet, which can be routed to other servers. */
-    failover,
-  }));
-export type RobotSubnet = z.infer<typeof RobotSubnet>;
-export const SubnetsReply = z.array(wrapped('subnet', RobotSubnet));
 
 /** A vSwitch in a list. Robot does not wrap these objects in their name. */
 export const VSwitchSummary = z.looseObject({
