@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PublicationProblem } from './decide-form.ts';
-import { decideWithdrawal, graceSeconds, withdrawalSeconds } from './decide-withdrawal.ts';
+import { continueWithdrawal, decideWithdrawal, graceSeconds, withdrawalSeconds } from './decide-withdrawal.ts';
 
 const start = new Date('2026-01-01T00:00:00Z');
 const at = (seconds: number): Date => new Date(start.getTime() + seconds * 1000);
@@ -42,8 +42,18 @@ describe('M13: the deletion of a Cluster', () => {
     expect(decideWithdrawal({ ...situation, left: held }).kind).toBe('wait');
   });
 
-  it('does not wait for a clock that was set back', () => {
-    const withdrawal = { since: start, gone: at(3600) };
-    expect(decideWithdrawal({ withdrawal, left: undefined, wasPublished: true, now: at(1) })).toEqual({ kind: 'done' });
+  it('records when it has begun and when everything was gone', () => {
+    const begun = continueWithdrawal(undefined, held, at(1));
+    expect(begun).toEqual({ since: at(1) });
+    const gone = continueWithdrawal(begun, undefined, at(2));
+    expect(gone).toEqual({ since: at(1), gone: at(2) });
+    expect(continueWithdrawal(gone, undefined, at(3))).toEqual(gone);
+    expect(continueWithdrawal(gone, held, at(4))).toEqual(begun);
+  });
+
+  it('takes times that were recorded before the clock was set back for the present', () => {
+    const recorded = { since: at(3600), gone: at(3605) };
+    expect(continueWithdrawal(recorded, undefined, at(1))).toEqual({ since: at(1), gone: at(1) });
+    expect(continueWithdrawal(recorded, held, at(1))).toEqual({ since: at(1) });
   });
 });

@@ -1,3 +1,4 @@
+import { isFutureTime } from '../../lib/recorded-time.ts';
 import type { PublicationProblem } from './decide-form.ts';
 import type { PublicationRecord } from './publication-record.ts';
 
@@ -6,8 +7,11 @@ export const graceSeconds = 30;
 /** The deletion of a Cluster waits no longer than this for consumers. */
 export const withdrawalSeconds = 600;
 
+/** Since when objects are withdrawn, and when all of them were gone. */
+type Withdrawal = NonNullable<PublicationRecord['withdrawal']>;
+
 export interface WithdrawalSituation {
-  readonly withdrawal: NonNullable<PublicationRecord['withdrawal']>;
+  readonly withdrawal: Withdrawal;
   /** What is still there; undefined when nothing is left. */
   readonly left: PublicationProblem | undefined;
   /** Consumers may know the Cluster. */
@@ -24,6 +28,16 @@ export type WithdrawalDecision =
 
 const pollSeconds = 2;
 
+/** Begins the withdrawal, or continues the recorded one. `left` is what is still there. */
+export function continueWithdrawal(
+  known: Withdrawal | undefined,
+  left: PublicationProblem | undefined,
+  now: Date,
+): Withdrawal {
+  const recorded = (time: Date | undefined): Date => (time && !isFutureTime(time, now) ? time : now);
+  return { since: recorded(known?.since), ...(left ? {} : { gone: recorded(known?.gone) }) };
+}
+
 /** What the deletion of a Cluster does about what was published of it. */
 export function decideWithdrawal({ withdrawal, left, wasPublished, now }: WithdrawalSituation): WithdrawalDecision {
   const end = withdrawal.since.getTime() + withdrawalSeconds * 1000;
@@ -35,10 +49,7 @@ export function decideWithdrawal({ withdrawal, left, wasPublished, now }: Withdr
   if (!wasPublished) return { kind: 'done' };
   if (!withdrawal.gone) return { kind: 'wait', seconds: pollSeconds, problem: graceProblem };
   const seconds = (withdrawal.gone.getTime() - now.getTime()) / 1000 + graceSeconds;
-  // A clock that was set back must not prolong this.
-  return seconds <= 0 || seconds > graceSeconds
-    ? { kind: 'done' }
-    : { kind: 'wait', seconds: Math.ceil(seconds), problem: graceProblem };
+  return seconds <= 0 ? { kind: 'done' } : { kind: 'wait', seconds: Math.ceil(seconds), problem: graceProblem };
 }
 
 const graceProblem: PublicationProblem = {

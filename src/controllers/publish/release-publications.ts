@@ -3,20 +3,17 @@ import { conditionFalse } from '../../api/conditions.ts';
 import { instanceFinalizers, labels } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp/types.ts';
 import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
-import { isFutureTime } from '../../lib/recorded-time.ts';
 import { assessTargetCluster } from '../access-request/find-target-cluster.ts';
 import { clusterIdentityOf } from '../cluster/identity.ts';
 import { clusterReports, writeClusterReport } from '../shared/cluster-report.ts';
 import { removeFinalizer } from '../shared/objects.ts';
 import type { FormServices } from './act-on-form.ts';
 import type { PublicationProblem } from './decide-form.ts';
-import { decideWithdrawal } from './decide-withdrawal.ts';
+import { continueWithdrawal, decideWithdrawal } from './decide-withdrawal.ts';
 import { leaveCluster } from './leave-cluster.ts';
 import { type PublicationPlace, publicationForms } from './publication.ts';
 import { type PublicationMemory, type PublicationRecord, renderPublicationRecord } from './publication-record.ts';
 import { withdrawForm } from './withdraw.ts';
-
-type Withdrawal = NonNullable<PublicationRecord['withdrawal']>;
 
 /**
  * A Cluster is being deleted, and nobody but this provider holds it: withdraws what was published and lets consumers go,
@@ -31,7 +28,7 @@ export async function releasePublications(
   const { clock, events } = services;
   const record = memory.recordOf(cluster);
   const left = await withdrawAll(services, cluster, record, context);
-  const withdrawal = advance(record.withdrawal, left, clock.now());
+  const withdrawal = continueWithdrawal(record.withdrawal, left, clock.now());
   const wasPublished = record.forms.some(({ since }) => since !== undefined);
   const decision = decideWithdrawal({ withdrawal, left, wasPublished, now: clock.now() });
   if (decision.kind === 'wait') {
@@ -53,11 +50,6 @@ export async function releasePublications(
   events.record(cluster, 'Normal', 'Withdrawn', 'The cluster is not published any more.');
   return {};
 }
-
-const advance = (known: Withdrawal | undefined, left: PublicationProblem | undefined, now: Date): Withdrawal => ({
-  since: known && !isFutureTime(known.since, now) ? known.since : now,
-  ...(left ? {} : { gone: known?.gone ?? now }),
-});
 
 /** Where Secrets of the Cluster are, in case its status was lost. */
 const listCachedPlaces = ({ stores }: FormServices, ref: ClusterIdentity): PublicationPlace[] =>
