@@ -7,6 +7,7 @@ import {
   BackupMemory,
   backupRecordKey,
   readBackupRecord,
+  recordSuccess,
   renderBackupRecord,
 } from './backup-record.ts';
 
@@ -53,6 +54,17 @@ it('times that are in the future count as the present, once: the clock was set b
   expect(memory.recordOf(found, now)).toEqual(corrected);
   const later = new Date(now.getTime() + 3_600_000);
   expect(memory.recordOf(clusterWith(renderBackupRecord(corrected)), later)).toEqual(corrected);
+});
+
+it('a backup whose time is in the future was taken when it was attempted', () => {
+  const taken = { key: 'k', bytes: 10, seconds: 2 };
+  const attempt = new Date('2026-11-06T10:00:00Z');
+  const begun = new Date('2026-11-06T10:00:05Z');
+  expect(recordSuccess({ ...taken, time: begun }, attempt)).toEqual({
+    ...{ failures: 0, lastAttempt: attempt, lastSuccess: begun },
+    ...taken,
+  });
+  expect(recordSuccess({ ...taken, time: new Date('2026-11-06T13:00:01Z') }, attempt).lastSuccess).toEqual(attempt);
 });
 
 it('the control planes that have failed are remembered until all of them have', () => {

@@ -5,6 +5,7 @@ import { isFutureTime } from '../../lib/recorded-time.ts';
 import { formatTime } from '../../lib/text.ts';
 import { SnapshotError } from '../../talos/etcd-snapshot/snapshot-error.ts';
 import { clusterReports } from '../shared/cluster-report.ts';
+import type { TakenBackup } from './take-backup.ts';
 
 const timeSchema = z.iso.datetime().transform((text) => new Date(text));
 
@@ -42,6 +43,18 @@ export function renderBackupRecord(record: BackupRecord): object | undefined {
   if (!lastAttempt && !lastSuccess) return undefined;
   const format = (time: Date | undefined): string | undefined => time && formatTime(time);
   return { ...rest, lastAttempt: format(lastAttempt), lastSuccess: format(lastSuccess) };
+}
+
+/**
+ * The record after a backup is complete. A backup that follows one with a later time, because the clock was set back in
+ * between, has a time in the future.
+ */
+export function recordSuccess(
+  { time, key, bytes, seconds }: Pick<TakenBackup, 'time' | 'key' | 'bytes' | 'seconds'>,
+  lastAttempt: Date,
+): BackupRecord {
+  const lastSuccess = isFutureTime(time, lastAttempt) ? lastAttempt : time;
+  return { failures: 0, lastAttempt, lastSuccess, key, bytes, seconds };
 }
 
 /**

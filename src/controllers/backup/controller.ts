@@ -15,7 +15,13 @@ import type { Services } from '../shared/services.ts';
 import { checkBackup } from '../shared/spec/check-backup.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
 import { recordWrite } from '../shared/status-writes.ts';
-import { addFailedMachine, type BackupMemory, type BackupRecord, renderBackupRecord } from './backup-record.ts';
+import {
+  addFailedMachine,
+  type BackupMemory,
+  type BackupRecord,
+  recordSuccess,
+  renderBackupRecord,
+} from './backup-record.ts';
 import { type BackupDecision, decideBackup, findDueTime, spreadOf } from './decide-backup.ts';
 import { describeBackup, describeInvalidConfig } from './describe-backup.ts';
 import { credentialsMissing, openStorage } from './open-storage.ts';
@@ -113,8 +119,7 @@ async function attempt(
     if (taken.machine !== undefined)
       services.events.record(cluster, 'Normal', 'BackupTaken', describeTaken(taken, taken.machine));
     if (record.failures > 0) log.info({ failures: record.failures }, 'backups are complete again');
-    const { time, key, bytes, seconds } = taken;
-    return { failures: 0, lastAttempt, lastSuccess: time, key, bytes, seconds };
+    return recordSuccess(taken, lastAttempt);
   } catch (error) {
     signal.throwIfAborted();
     const message = describeFailure(error);

@@ -7,6 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { annotations, clusterSecretsName } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { formatBackupTime } from '../../../src/backup/backup-keys.ts';
 import { Event } from '../../../src/kube/event-recorder.ts';
 import { chooseEtcdSettings, readEtcdSnapshot, startEtcd } from '../../peers/etcd.ts';
 import { restoreSnapshot } from '../../peers/etcdutl.ts';
@@ -320,12 +321,20 @@ describeUnlessMissing('D49, D50, D51, D52, D53: scheduled backups', missing, () 
   });
 
   it('go on with the next time of the schedule after the clock was set back by hours', async () => {
-    const ahead = String((await record())?.['lastSuccess']);
-    const newest = (await manifests()).at(-1);
+    const lastSuccess = async () => String((await record())?.['lastSuccess']);
+    const ahead = await lastSuccess();
     clock.advance(-180);
-    await eventually('its time is corrected', async () => String((await record())?.['lastSuccess']) < ahead);
+    const corrected = await eventually('its time is corrected', async () => {
+      const time = await lastSuccess();
+      return time < ahead && time;
+    });
     await nextHour();
-    await eventually('a backup is taken', async () => (await manifests()).at(-1) !== newest);
+    const taken = await eventually('a backup is taken', async () => {
+      const time = await lastSuccess();
+      return time !== corrected && time;
+    });
+    expect(Date.parse(taken)).toBeLessThanOrEqual(clock.now().getTime());
+    expect((await manifests()).at(-1)).toContain(formatBackupTime(new Date(Date.parse(ahead) + 1000)));
     await eventually('the oldest one is deleted', async () => (await stored()).length === 4 * keep);
     expect((await condition())?.status).toBe('True');
   });
