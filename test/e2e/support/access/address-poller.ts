@@ -1,12 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { describeNetworkError } from '../../../../src/kube/client/api-status.ts';
 import { loadApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
 import type { SecretString } from '../../../../src/lib/secret-string.ts';
 
+/** A busy machine answers late, which is no failure; an address that nobody has any more does not answer at all. */
+const timeoutMs = 20_000;
+
 /**
- * Polls the readiness of one address of a cluster, each time over a new connection, with a timeout of two seconds. A
- * connection that breaks during the call is retried once, as Go's HTTP client and thus kubectl do; a refused one is
- * not.
+ * Polls the readiness of one address of a cluster, each time over a new connection. A connection that breaks during the
+ * call is retried once, as Go's HTTP client and thus kubectl do; a refused one is not.
  */
 export class AddressPoller {
   readonly failures: string[] = [];
@@ -31,7 +34,7 @@ export class AddressPoller {
   static async start(kubeconfig: SecretString): Promise<AddressPoller> {
     const connection = loadApiServerConnection({ text: kubeconfig });
     const { tls } = await connection.credentials();
-    return new AddressPoller(`${connection.server}/readyz`, new Agent({ connect: { ...tls, timeout: 2000 } }));
+    return new AddressPoller(`${connection.server}/readyz`, new Agent({ connect: { ...tls, timeout: timeoutMs } }));
   }
 
   async stop(): Promise<void> {
@@ -66,15 +69,15 @@ export class AddressPoller {
         const options = {
           dispatcher: this.#agent,
           reset: true,
-          headersTimeout: 2000,
-          signal: AbortSignal.timeout(2000),
+          headersTimeout: timeoutMs,
+          signal: AbortSignal.timeout(timeoutMs),
         };
         const { statusCode, body } = await request(this.#url, options);
         const messages = await body.text();
         return statusCode === 200 ? undefined : `${statusCode} ${messages.slice(0, 100)}`;
       } catch (error) {
-        const code = String((error as { code?: unknown }).code ?? (error as Error).message);
-        if (left === 0 || !/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(code)) return code;
+        const problem = describeNetworkError(error);
+        if (left === 0 || !/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(problem)) return problem;
         this.broken += 1;
       }
     }

@@ -1,10 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { NamespacedRef } from '../../../../src/api/openmcp/types.ts';
+import { describeNetworkError } from '../../../../src/kube/client/api-status.ts';
 import { loadApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
 import { SecretString } from '../../../../src/lib/secret-string.ts';
 import type { Testbed } from '../testbed/testbed.ts';
 import { grantedKubeconfig } from './workload-cluster.ts';
+
+/** A busy machine answers late, which is no failure. */
+const timeoutMs = 20_000;
 
 /**
  * A client with the access of a request, which reads its Secret again before each call and uses a new connection for each. A
@@ -43,17 +47,17 @@ export class GrantedPoller {
   async #ask(kubeconfig: string): Promise<string | undefined> {
     const { server, credentials } = loadApiServerConnection({ text: new SecretString(kubeconfig) });
     const { tls, headers } = await credentials();
-    const agent = new Agent({ connect: { ...tls, timeout: 2000 } });
+    const agent = new Agent({ connect: { ...tls, timeout: timeoutMs } });
     try {
       for (let left = 1; ; left -= 1) {
         try {
-          const options = { dispatcher: agent, headers, signal: AbortSignal.timeout(2000) };
+          const options = { dispatcher: agent, headers, signal: AbortSignal.timeout(timeoutMs) };
           const { statusCode, body } = await request(`${server}${this.#path}`, options);
           const text = await body.text();
           return statusCode === 200 ? undefined : `${statusCode} ${text.slice(0, 100)}`;
         } catch (error) {
-          const code = String((error as { code?: unknown }).code ?? (error as Error).message);
-          if (left === 0 || !/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(code)) return code;
+          const problem = describeNetworkError(error);
+          if (left === 0 || !/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(problem)) return problem;
         }
       }
     } finally {
