@@ -15,10 +15,12 @@ const maxWorkers = 3;
 const patience = 400_000;
 
 /** A hook starts what its tests use, and takes as long as they do. */
-const within = (milliseconds: number) => ({ testTimeout: milliseconds, hookTimeout: milliseconds });
-
-/** A condition that `expect.poll` waits for comes as late as the machine is busy. */
-const polls = { expect: { poll: { timeout: 20_000 } } };
+const within = (testTimeout: number, hookTimeout = testTimeout) => ({
+  testTimeout,
+  hookTimeout,
+  // By default a second, in which a busy machine does little.
+  expect: { poll: { timeout: 20_000 } },
+});
 
 /** They are one group, so that no worker waits for the last file of the other. */
 const flows = { maxWorkers, isolate: false, sequence: { groupOrder: 1 } };
@@ -32,21 +34,10 @@ export default defineConfig({
     reporters: ['default', new SkipReporter()],
     sequence: { sequencer: LongTestsFirst },
     projects: [
-      {
-        test: { ...polls, name: 'unit', maxWorkers, isolate: false, include: ['src/**/*.test.ts'], ...within(30_000) },
-      },
-      {
-        test: {
-          ...polls,
-          name: 'contracts',
-          maxWorkers,
-          include: ['test/contracts/**/*.test.ts'],
-          ...within(patience),
-        },
-      },
+      { test: { name: 'unit', maxWorkers, isolate: false, include: ['src/**/*.test.ts'], ...within(30_000) } },
+      { test: { name: 'contracts', maxWorkers, include: ['test/contracts/**/*.test.ts'], ...within(patience) } },
       {
         test: {
-          ...polls,
           name: 'world',
           // Loading the simulators takes longest: once for each worker is enough.
           ...flows,
@@ -54,16 +45,14 @@ export default defineConfig({
           ...within(patience),
         },
       },
-      { test: { ...polls, name: 'kube', maxWorkers, include: ['test/kube/**/*.test.ts'], ...within(patience) } },
+      { test: { name: 'kube', maxWorkers, include: ['test/kube/**/*.test.ts'], ...within(patience) } },
       {
         test: {
-          ...polls,
           name: 'e2e',
           // Loading the modules takes longer than many tests; no file leaves state behind in a module.
           ...flows,
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: patience,
-          hookTimeout: 600_000,
+          ...within(patience, 600_000),
         },
       },
     ],

@@ -36,9 +36,9 @@ describe('a deadline', () => {
   });
 });
 
-it('handles the error of work that nobody waits for any more', async () => {
+it('handles a rejection of the work after the signal has aborted', async () => {
   const reason = new Error('shutting down');
-  // An unhandled error makes vitest fail the run.
+  // An unhandled rejection makes vitest fail the run.
   const work = Promise.reject(new Error('no credentials'));
   await expect(waitOrAbort(work, AbortSignal.abort(reason))).rejects.toBe(reason);
   await new Promise(setImmediate);

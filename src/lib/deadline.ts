@@ -111,7 +111,7 @@ export function isDeadlineError(reason: unknown): boolean {
 
 /** Waits for shared work for as long as the signal allows; the work itself continues after an abort. */
 export async function waitOrAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  // Its error has no other handler if the signal has aborted, and an unhandled error ends the process.
+  // After an abort a rejection has no other handler, and an unhandled one ends the process.
   work.catch(() => {});
   signal.throwIfAborted();
   let onAbort = () => {};

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isFutureTime } from './recorded-time.ts';
+import { correctTime, isFutureTime } from './recorded-time.ts';
 
 const now = new Date('2026-11-26T12:00:00Z');
 
@@ -10,4 +10,6 @@ it.each<[string, string, boolean]>([
   ['that cannot be read', 'yesterday', false],
 ])('a recorded time %s', (_, recorded, expected) => {
   expect(isFutureTime(recorded, now)).toBe(expected);
+  const time = new Date(recorded);
+  expect(correctTime(time, now)).toBe(expected ? now : time);
 });

@@ -7,3 +7,6 @@ const skewSeconds = 60;
  */
 export const isFutureTime = (recorded: string | Date, now: Date): boolean =>
   new Date(recorded).getTime() - now.getTime() >= skewSeconds * 1000;
+
+/** The recorded time, or the present if that is in the future. */
+export const correctTime = (recorded: Date, now: Date): Date => (isFutureTime(recorded, now) ? now : recorded);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Cluster } from '../../api/openmcp/types.ts';
 import { LruMap } from '../../lib/lru-map.ts';
-import { isFutureTime } from '../../lib/recorded-time.ts';
+import { correctTime, isFutureTime } from '../../lib/recorded-time.ts';
 import { formatTime } from '../../lib/text.ts';
 import { SnapshotError } from '../../talos/etcd-snapshot/snapshot-error.ts';
 import { clusterReports } from '../shared/cluster-report.ts';
@@ -53,8 +53,7 @@ export function recordSuccess(
   { time, key, bytes, seconds }: Pick<TakenBackup, 'time' | 'key' | 'bytes' | 'seconds'>,
   lastAttempt: Date,
 ): BackupRecord {
-  const lastSuccess = isFutureTime(time, lastAttempt) ? lastAttempt : time;
-  return { failures: 0, lastAttempt, lastSuccess, key, bytes, seconds };
+  return { failures: 0, lastAttempt, lastSuccess: correctTime(time, lastAttempt), key, bytes, seconds };
 }
 
 /**
@@ -74,7 +73,7 @@ export function addFailedMachine(
 function correctTimes(record: BackupRecord, now: Date): BackupRecord {
   const { lastAttempt, lastSuccess } = record;
   if (![lastAttempt, lastSuccess].some((time) => time && isFutureTime(time, now))) return record;
-  const correct = (time: Date | undefined): Date | undefined => time && (isFutureTime(time, now) ? now : time);
+  const correct = (time: Date | undefined): Date | undefined => time && correctTime(time, now);
   return { ...record, lastAttempt: correct(lastAttempt), lastSuccess: correct(lastSuccess) };
 }
 

@@ -22,9 +22,9 @@ let awoken: string[];
 let monitor: MachineMonitor;
 let stop = (): void => {};
 /** The listeners of the location. */
-let ears: Set<() => void>;
-/** Why nobody can listen to the location. */
-let deafness: Error | undefined;
+let listeners: Set<() => void>;
+/** What the subscription to changes of the location throws. */
+let listenError: Error | undefined;
 
 const observeAll = async ({ machines, failureDomain }: ObserveAllContext): Promise<string[]> => {
   reads.push(failureDomain);
@@ -34,10 +34,10 @@ const observeAll = async ({ machines, failureDomain }: ObserveAllContext): Promi
 };
 
 const listen = (_: object, listener: () => void): (() => void) => {
-  if (deafness) throw deafness;
-  const ear = () => listener();
-  ears.add(ear);
-  return () => ears.delete(ear);
+  if (listenError) throw listenError;
+  const own = () => listener();
+  listeners.add(own);
+  return () => listeners.delete(own);
 };
 
 const at = (slot: number, failureDomain?: string): Machine => {
@@ -54,7 +54,7 @@ function keep(slot: number, failureDomain?: string): void {
 beforeEach(() => {
   stop();
   [seen, reads, problem, config, awoken] = [new Map(), [], undefined, aProviderConfig(), []];
-  [ears, stored, knownBy, deafness] = [new Set(), new Map(), [], undefined];
+  [listeners, stored, knownBy, listenError] = [new Set(), new Map(), [], undefined];
   const machines = { get: ({ name }: { name: string }) => stored.get(name) };
   const locations = {
     ...{ clock, provider: 'talos', installation: 'here', namespace: 'openmcp-system', connections: {} },
@@ -163,46 +163,46 @@ describe('idle machines', () => {
   it('are observed as soon as their location reports a change', async () => {
     for (const slot of [0, 1]) keep(slot);
     await clock.advance(80_000);
-    expect(ears.size).toBe(1);
+    expect(listeners.size).toBe(1);
     seen.set(nameOf(1), 'off');
-    for (const ear of ears) ear();
+    for (const notify of listeners) notify();
     await clock.settle();
     expect(awoken).toEqual([nameOf(1)]);
     stop();
-    expect(ears.size).toBe(0);
+    expect(listeners.size).toBe(0);
   });
 
   it('are also observed for a change before the first observation', async () => {
     keep(0);
     await clock.settle();
-    expect([ears.size, reads]).toEqual([1, []]);
+    expect([listeners.size, reads]).toEqual([1, []]);
     seen.set(nameOf(0), 'off');
-    for (const ear of ears) ear();
+    for (const notify of listeners) notify();
     await clock.settle();
     expect(awoken).toEqual([nameOf(0)]);
   });
 
-  it('are observed at intervals while their location cannot be listened to, and listened to afterwards', async () => {
-    deafness = new TrueNasError('CREDENTIALS_MISSING', 'The Secret has lost its key.');
+  it('are observed at intervals while the subscription to changes fails, which is repeated', async () => {
+    listenError = new TrueNasError('CREDENTIALS_MISSING', 'The Secret has lost its key.');
     keep(0);
     await clock.advance(40_000);
-    expect([ears.size, reads, awoken]).toEqual([0, [undefined], []]);
+    expect([listeners.size, reads, awoken]).toEqual([0, [undefined], []]);
     seen.set(nameOf(0), 'off');
     await clock.advance(40_000);
     expect(awoken).toEqual([nameOf(0)]);
-    deafness = undefined;
+    listenError = undefined;
     keep(0);
     await clock.advance(80_000);
-    expect(ears.size).toBe(1);
+    expect(listeners.size).toBe(1);
   });
 
   it('have no listener once none is left', async () => {
     keep(0);
     await clock.advance(40_000);
     monitor.release(nameOf(0));
-    expect(ears.size).toBe(1);
+    expect(listeners.size).toBe(1);
     await clock.advance(40_000);
-    expect(ears.size).toBe(0);
+    expect(listeners.size).toBe(0);
   });
 });
 

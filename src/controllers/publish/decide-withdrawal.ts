@@ -1,4 +1,4 @@
-import { isFutureTime } from '../../lib/recorded-time.ts';
+import { correctTime } from '../../lib/recorded-time.ts';
 import type { PublicationProblem } from './decide-form.ts';
 import type { PublicationRecord } from './publication-record.ts';
 
@@ -34,8 +34,8 @@ export function continueWithdrawal(
   left: PublicationProblem | undefined,
   now: Date,
 ): Withdrawal {
-  const recorded = (time: Date | undefined): Date => (time && !isFutureTime(time, now) ? time : now);
-  return { since: recorded(known?.since), ...(left ? {} : { gone: recorded(known?.gone) }) };
+  const since = correctTime(known?.since ?? now, now);
+  return left ? { since } : { since, gone: correctTime(known?.gone ?? now, now) };
 }
 
 /** What the deletion of a Cluster does about what was published of it. */

@@ -4,12 +4,10 @@ import { describeNetworkError } from '../../../../src/kube/client/api-status.ts'
 import { loadApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
 import type { SecretString } from '../../../../src/lib/secret-string.ts';
 
-/** A busy machine answers late, which is no failure; an address that nobody has any more does not answer at all. */
-const timeoutMs = 20_000;
-
 /**
- * Polls the readiness of one address of a cluster, each time over a new connection. A connection that breaks during the
- * call is retried once, as Go's HTTP client and thus kubectl do; a refused one is not.
+ * Polls the readiness of one address of a cluster, each time over a new connection, with a timeout of two seconds. A
+ * connection that breaks during the call is retried once, as Go's HTTP client and thus kubectl do; a refused one is
+ * not.
  */
 export class AddressPoller {
   readonly failures: string[] = [];
@@ -34,7 +32,7 @@ export class AddressPoller {
   static async start(kubeconfig: SecretString): Promise<AddressPoller> {
     const connection = loadApiServerConnection({ text: kubeconfig });
     const { tls } = await connection.credentials();
-    return new AddressPoller(`${connection.server}/readyz`, new Agent({ connect: { ...tls, timeout: timeoutMs } }));
+    return new AddressPoller(`${connection.server}/readyz`, new Agent({ connect: { ...tls, timeout: 2000 } }));
   }
 
   async stop(): Promise<void> {
@@ -69,8 +67,8 @@ export class AddressPoller {
         const options = {
           dispatcher: this.#agent,
           reset: true,
-          headersTimeout: timeoutMs,
-          signal: AbortSignal.timeout(timeoutMs),
+          headersTimeout: 2000,
+          signal: AbortSignal.timeout(2000),
         };
         const { statusCode, body } = await request(this.#url, options);
         const messages = await body.text();

@@ -162,7 +162,7 @@ export class DeployedProvider {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<{ code: number; text: string }> {
     const url = `${agent ? 'https' : 'http'}://${pod.address}${where}`;
-    const options = { headers, signal: AbortSignal.timeout(20_000), ...(agent ? { dispatcher: agent } : {}) };
+    const options = { headers, signal: AbortSignal.timeout(5000), ...(agent ? { dispatcher: agent } : {}) };
     const { statusCode, body } = await request(url, options);
     return { code: statusCode, text: await body.text() };
   }
